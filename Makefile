@@ -1,0 +1,38 @@
+# Thresher: the verbs of a working day. `make demo` and `make test` set everything up by themselves.
+PYTHON ?= python3
+BIN := .venv/bin
+WORKERS ?= 2
+
+.PHONY: setup demo test test-slow lint types bench clean
+.DEFAULT_GOAL := test
+
+setup: .venv/ready ## a virtual environment with the package, its extras and the test tools
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit("Thresher needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[all]" --group test --group lint
+	touch .venv/ready
+
+demo: setup ## plant outliers, remove them, print the certificate, draw the weights
+	$(BIN)/thresher demo
+
+test: setup lint types ## lint, types and the fast suite
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+test-slow: setup ## the full counts of the reliability scorecard
+	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+bench: setup ## the performance bars, each ratio measured side by side in one run
+	$(BIN)/python -m benchmarks
+
+clean: ## remove everything that setup and the other verbs made
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -1,0 +1,16 @@
+"""The sets of the paper, and what can be computed on them exactly."""
+
+from thresher.geometry.balls import project_l1_l2, support_l1_l2
+from thresher.geometry.bands import Band
+from thresher.geometry.lifted import LiftedRegion
+from thresher.geometry.regions import SearchRegion
+from thresher.geometry.sparsity import hard_threshold
+
+__all__ = [
+    "Band",
+    "LiftedRegion",
+    "SearchRegion",
+    "hard_threshold",
+    "project_l1_l2",
+    "support_l1_l2",
+]

@@ -1,0 +1,144 @@
+"""The intersection of an l1 and an l2 ball around the origin: projection and support function.
+
+Both answers are a soft-thresholding followed by a rescaling,
+
+    S_t(g) = sign(g)·max(|g| − t, 0),
+
+and both need the same scalar: the level t at which ‖S_t(g)‖₁ / ‖S_t(g)‖₂, which falls as t grows,
+meets the ratio of the two radii. One sort finds it exactly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from thresher.validation import FloatArray, check_radius, check_vectors
+
+
+def soft_threshold(values: FloatArray, level: float | FloatArray) -> FloatArray:
+    """Every entry moved towards zero by the level, and no further than zero."""
+    return np.sign(values) * np.maximum(np.abs(values) - level, 0)
+
+
+def support_l1_l2(
+    g: object, *, l2_radius: float, l1_radius: float
+) -> tuple[float | FloatArray, FloatArray]:
+    """The largest inner product with a point of both balls, and a point that attains it.
+
+    σ(g) = max g·v over ‖v‖₂ ≤ r, ‖v‖₁ ≤ ρ  =  min over t ≥ 0 of r‖S_t(g)‖₂ + ρt.
+
+    Parameters
+    ----------
+    g : array of shape (d,), or (k, d) for one vector a row
+    l2_radius, l1_radius : radii r and ρ, both positive
+
+    Returns
+    -------
+    value : float, or array of shape (k,)
+    point : array like `g`
+
+    Examples
+    --------
+    >>> value, point = support_l1_l2([3.0, 4.0], l2_radius=1.0, l1_radius=1.0)
+    >>> value, point
+    (4.0, array([0., 1.]))
+    """
+    vectors = check_vectors(g, "g")
+    r, rho = check_radius(l2_radius, "l2_radius"), check_radius(l1_radius, "l1_radius")
+    points = support_points(np.atleast_2d(vectors), r, rho)
+    if vectors.ndim == 1:
+        return float(vectors @ points[0]), points[0]
+    return np.einsum("ij,ij->i", vectors, points), points
+
+
+def project_l1_l2(v: object, *, l2_radius: float, l1_radius: float) -> FloatArray:
+    """The closest point of both balls, exactly.
+
+    Parameters
+    ----------
+    v : array of shape (d,), or (k, d) for one vector a row
+    l2_radius, l1_radius : radii, both positive
+
+    Examples
+    --------
+    >>> project_l1_l2([3.0, 4.0], l2_radius=1.0, l1_radius=9.0)
+    array([0.6, 0.8])
+    >>> project_l1_l2([3.0, 1.0], l2_radius=9.0, l1_radius=1.0)
+    array([1., 0.])
+    """
+    vectors = check_vectors(v, "v")
+    r, rho = check_radius(l2_radius, "l2_radius"), check_radius(l1_radius, "l1_radius")
+    rows = np.atleast_2d(vectors)
+    projected = np.stack([_project_one(row, r, rho) for row in rows])
+    return projected.reshape(vectors.shape)
+
+
+def support_points(vectors: FloatArray, l2_radius: float, l1_radius: float) -> FloatArray:
+    """For each row of a checked (k, d) array, the point of both balls that it points at most."""
+    scale = np.abs(vectors).max(axis=1, keepdims=True)
+    unit = vectors / np.where(scale > 0, scale, 1)
+    shrunk = soft_threshold(unit, _ratio_levels(np.abs(unit), l1_radius / l2_radius)[:, None])
+    l2_norm = np.linalg.norm(shrunk, axis=1, keepdims=True)
+    l1_norm = np.abs(shrunk).sum(axis=1, keepdims=True)
+    # Both norms are applied, so that rounding never leaves the region. Where t reached the largest
+    # entry nothing is left to rescale: the l1 radius is then spread over the tied entries.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        points = shrunk * np.minimum(l2_radius / l2_norm, l1_radius / l1_norm)
+    tied = (l2_norm == 0)[:, 0]
+    if tied.any():
+        corners = np.where(np.abs(unit[tied]) == 1, np.sign(unit[tied]), 0.0)
+        n_tied = np.maximum(np.abs(corners).sum(axis=1, keepdims=True), 1)
+        points[tied] = corners * np.minimum(l1_radius / n_tied, l2_radius / np.sqrt(n_tied))
+    return points
+
+
+def _ratio_levels(magnitudes: FloatArray, ratio: float) -> FloatArray:
+    """For each row, the least t ≥ 0 with ‖S_t‖₁ ≤ ratio·‖S_t‖₂ (the largest entry if there is none).
+
+    With j entries above t, sums C1 and C2 of those entries and of their squares, the equation
+    (C1 − jt)² = ratio²·(C2 − 2tC1 + jt²) gives t = mean − ratio·√(spread / (j(j − ratio²))),
+    where spread = Σ(entry − mean)².
+    """
+    descending = -np.sort(-magnitudes, axis=1)
+    n_rows, d = descending.shape
+    counts = np.arange(1, d + 1)
+    c1, c2 = np.cumsum(descending, axis=1), np.cumsum(descending**2, axis=1)
+    following = np.concatenate([descending[:, 1:], np.zeros((n_rows, 1))], axis=1)
+    l1_norm = c1 - counts * following
+    l2_square = np.maximum(c2 - 2 * following * c1 + counts * following**2, 0)
+    # The first j whose whole segment is too flat (ratio of norms above the bound) at its lower end.
+    crossed = l1_norm**2 > ratio**2 * l2_square * (1 + 1e-14)
+    j = crossed.argmax(axis=1)
+    take = np.arange(n_rows)
+    count = counts[j]
+    mean = c1[take, j] / count
+    # Summed from centered entries: C2 − C1²/j would cancel.
+    above = counts <= count[:, None]
+    spread = np.square(descending - mean[:, None], where=above, out=np.zeros_like(c2)).sum(axis=1)
+    room = np.maximum(count - ratio**2, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        level = mean - ratio * np.sqrt(spread / (count * room))
+    largest = descending[:, 0]
+    level = np.where(room > 0, level, largest)
+    level = np.where(np.isfinite(level), np.clip(level, following[take, j], largest), largest)
+    return np.where(crossed.any(axis=1), level, 0.0)
+
+
+def _project_one(v: FloatArray, r: float, rho: float) -> FloatArray:
+    l1_norm, l2_norm = np.abs(v).sum(), np.linalg.norm(v)
+    if l1_norm <= rho and l2_norm <= r:
+        return v.copy()
+    on_sphere = v * (r / max(float(l2_norm), r))
+    if np.abs(on_sphere).sum() <= rho:
+        return on_sphere
+    on_simplex = soft_threshold(v, _simplex_level(np.abs(v), rho))
+    if np.linalg.norm(on_simplex) <= r:
+        return on_simplex
+    return support_points(v[None], r, rho)[0]
+
+
+def _simplex_level(magnitudes: FloatArray, rho: float) -> float:
+    """The t at which ‖S_t‖₁ = rho, for magnitudes whose sum exceeds rho."""
+    descending = -np.sort(-magnitudes)
+    levels = (np.cumsum(descending) - rho) / np.arange(1, descending.size + 1)
+    return float(levels[np.flatnonzero(descending > levels)[-1]])

@@ -1,0 +1,184 @@
+"""Checks of what callers hand over: each either returns a clean array or names what is wrong.
+
+Every message names the parameter, the first offending place, what was found there and what is
+allowed, because a reader with 10,000 rows needs to know which one to look at.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+FloatArray: TypeAlias = NDArray[np.float64]
+Rows: TypeAlias = Any  # a dense (n, d) float64 array or a SciPy CSR matrix of the same type
+
+
+def check_number(value: object, name: str) -> float:
+    """The value as a finite float, or a typed error that names the parameter."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}")
+    number = float(value)
+    if not np.isfinite(number):
+        raise ValueError(f"{name} must be finite, got {number}")
+    return number
+
+
+def check_positive(value: object, name: str) -> float:
+    """The value as a finite float above zero."""
+    number = check_number(value, name)
+    if number <= 0:
+        raise ValueError(f"{name} must be greater than 0, got {number}")
+    return number
+
+
+def check_radius(value: object, name: str) -> float:
+    """The value as a radius whose square neither overflows nor vanishes."""
+    radius = check_positive(value, name)
+    if not 1e-100 <= radius <= 1e100:
+        raise ValueError(f"{name} must lie between 1e-100 and 1e100, got {radius}")
+    return radius
+
+
+def check_fraction(value: object, name: str) -> float:
+    """The value as a float in [0, 1)."""
+    number = check_number(value, name)
+    if not 0 <= number < 1:
+        raise ValueError(f"{name} must be at least 0 and below 1, got {number}")
+    return number
+
+
+def check_count(value: object, name: str, *, minimum: int = 1) -> int:
+    """The value as an integer of at least `minimum`."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be an integer, got {value!r} of type {type(value).__name__}")
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}, got {value}")
+    return int(value)
+
+
+def _as_float_array(values: object, name: str) -> FloatArray:
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # ragged nested lists
+        raise ValueError(f"{name} is not a rectangular array of numbers: {error}") from error
+    if array.dtype == object:
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{name} must hold numbers, got objects: {error}") from error
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}")
+    return np.asarray(array, dtype=np.float64)
+
+
+def _refuse_nonfinite(array: FloatArray, name: str) -> None:
+    # One reduction instead of an (n, d) mask: the sum is finite only if no entry is NaN or infinite
+    # (it may overflow by itself, which the slow path then settles).
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(array.sum()):
+            return
+    bad = np.argwhere(~np.isfinite(array))
+    if bad.size:
+        place = ", ".join(str(i) for i in bad[0])
+        value = array[tuple(bad[0])]
+        raise ValueError(f"{name} must be finite, but {name}[{place}] is {value}")
+
+
+def check_vector(values: object, name: str, *, length: int | None = None) -> FloatArray:
+    """The values as a finite one-dimensional float array, of the given length if there is one."""
+    vector = _as_float_array(values, name)
+    if vector.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, got shape {vector.shape}")
+    if vector.size == 0:
+        raise ValueError(f"{name} is empty")
+    if length is not None and vector.size != length:
+        raise ValueError(f"{name} must have length {length}, got {vector.size}")
+    _refuse_nonfinite(vector, name)
+    return vector
+
+
+def check_vectors(values: object, name: str) -> FloatArray:
+    """The values as a finite float array of one vector, or of many in its rows."""
+    vectors = _as_float_array(values, name)
+    if vectors.ndim not in (1, 2):
+        raise ValueError(f"{name} must have one or two dimensions, got shape {vectors.shape}")
+    if vectors.size == 0:
+        raise ValueError(f"{name} is empty, with shape {vectors.shape}")
+    _refuse_nonfinite(vectors, name)
+    return vectors
+
+
+def check_rows(values: object, name: str = "X") -> Rows:
+    """The values as a finite two-dimensional float array, or as CSR if they were sparse."""
+    if sp.issparse(values):
+        sparse: Any = values
+        if sparse.dtype.kind not in "fiub":
+            raise TypeError(f"{name} must hold real numbers, got dtype {sparse.dtype}")
+        rows = sp.csr_array(sparse, dtype=np.float64)
+        if not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
+        bad = np.flatnonzero(~np.isfinite(rows.data))
+        if bad.size:
+            row = int(np.searchsorted(rows.indptr, bad[0], side="right")) - 1
+            column, value = rows.indices[bad[0]], rows.data[bad[0]]
+            raise ValueError(f"{name} must be finite, but {name}[{row}, {column}] is {value}")
+    else:
+        rows = _as_float_array(values, name)
+        if rows.ndim == 2:
+            _refuse_nonfinite(rows, name)
+    if rows.ndim != 2:
+        raise ValueError(f"{name} must have two dimensions (rows, features), got {rows.shape}")
+    if 0 in rows.shape:
+        raise ValueError(f"{name} is empty, with shape {rows.shape}")
+    return rows
+
+
+def check_labels(values: object, name: str, *, length: int) -> FloatArray:
+    """The values as a float vector of -1 and +1."""
+    labels = check_vector(values, name, length=length)
+    bad = np.flatnonzero(np.abs(labels) != 1)
+    if bad.size:
+        raise ValueError(f"{name} must be -1 or +1, but {name}[{bad[0]}] is {labels[bad[0]]}")
+    return labels
+
+
+def check_weights(values: object | None, name: str, *, length: int) -> FloatArray:
+    """The values as non-negative weights with a positive sum; ones if there are none."""
+    if values is None:
+        return np.ones(length)
+    weights = check_vector(values, name, length=length)
+    bad = np.flatnonzero(weights < 0)
+    if bad.size:
+        raise ValueError(
+            f"{name} must not be negative, but {name}[{bad[0]}] is {weights[bad[0]]}"
+        )
+    if not weights.any():
+        raise ValueError(f"{name} must not be all zero")
+    return weights
+
+
+def check_symmetric(values: object, name: str) -> FloatArray:
+    """The values as a finite symmetric matrix; rounding asymmetry is averaged away."""
+    matrix = _as_float_array(values, name)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"{name} must be a square matrix, got shape {matrix.shape}")
+    if matrix.size == 0:
+        raise ValueError(f"{name} is empty")
+    _refuse_nonfinite(matrix, name)
+    if np.array_equal(matrix, matrix.T):
+        return matrix
+    asymmetry = np.abs(matrix - matrix.T)
+    worst = np.unravel_index(int(asymmetry.argmax()), matrix.shape)
+    if asymmetry[worst] > 1e-10 * np.abs(matrix).max():
+        i, j = (int(index) for index in worst)
+        raise ValueError(
+            f"{name} must be symmetric, but {name}[{i}, {j}] is {matrix[i, j]} "
+            f"and {name}[{j}, {i}] is {matrix[j, i]}"
+        )
+    symmetric: FloatArray = matrix / 2 + matrix.T / 2
+    return symmetric
