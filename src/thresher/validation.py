@@ -114,6 +114,7 @@ def check_vectors(values: object, name: str) -> FloatArray:
 
 def check_rows(values: object, name: str = "X") -> Rows:
     """The values as a finite two-dimensional float array, or as CSR if they were sparse."""
+    rows: Any
     if sp.issparse(values):
         sparse: Any = values
         if sparse.dtype.kind not in "fiub":
@@ -154,9 +155,7 @@ def check_weights(values: object | None, name: str, *, length: int) -> FloatArra
     weights = check_vector(values, name, length=length)
     bad = np.flatnonzero(weights < 0)
     if bad.size:
-        raise ValueError(
-            f"{name} must not be negative, but {name}[{bad[0]}] is {weights[bad[0]]}"
-        )
+        raise ValueError(f"{name} must not be negative, but {name}[{bad[0]}] is {weights[bad[0]]}")
     if not weights.any():
         raise ValueError(f"{name} must not be all zero")
     return weights

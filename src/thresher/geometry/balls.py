@@ -83,7 +83,7 @@ def support_points(vectors: FloatArray, l2_radius: float, l1_radius: float) -> F
     # Both norms are applied, so that rounding never leaves the region. Where t reached the largest
     # entry nothing is left to rescale: the l1 radius is then spread over the tied entries.
     with np.errstate(divide="ignore", invalid="ignore"):
-        points = shrunk * np.minimum(l2_radius / l2_norm, l1_radius / l1_norm)
+        points: FloatArray = shrunk * np.minimum(l2_radius / l2_norm, l1_radius / l1_norm)
     tied = (l2_norm == 0)[:, 0]
     if tied.any():
         corners = np.where(np.abs(unit[tied]) == 1, np.sign(unit[tied]), 0.0)
@@ -93,7 +93,7 @@ def support_points(vectors: FloatArray, l2_radius: float, l1_radius: float) -> F
 
 
 def _ratio_levels(magnitudes: FloatArray, ratio: float) -> FloatArray:
-    """For each row, the least t ≥ 0 with ‖S_t‖₁ ≤ ratio·‖S_t‖₂ (the largest entry if there is none).
+    """For each row, the least t ≥ 0 with ‖S_t‖₁ ≤ ratio·‖S_t‖₂, or the largest entry.
 
     With j entries above t, sums C1 and C2 of those entries and of their squares, the equation
     (C1 − jt)² = ratio²·(C2 − 2tC1 + jt²) gives t = mean − ratio·√(spread / (j(j − ratio²))),
@@ -128,7 +128,7 @@ def _project_one(v: FloatArray, r: float, rho: float) -> FloatArray:
     l1_norm, l2_norm = np.abs(v).sum(), np.linalg.norm(v)
     if l1_norm <= rho and l2_norm <= r:
         return v.copy()
-    on_sphere = v * (r / max(float(l2_norm), r))
+    on_sphere: FloatArray = v * (r / max(float(l2_norm), r))
     if np.abs(on_sphere).sum() <= rho:
         return on_sphere
     on_simplex = soft_threshold(v, _simplex_level(np.abs(v), rho))
