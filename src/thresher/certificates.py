@@ -106,6 +106,8 @@ def proves_optimum(
     used = np.flatnonzero(factor.any(axis=1))
     if claim <= 0 or used.size == 0:
         return claim <= 0
+    if 4 * used.size > rows.shape[1]:
+        used = np.arange(rows.shape[1])  # gathering most columns costs more than using them all
     factor = factor[used]
     scores = np.empty(n)
     for start, block in _dense_blocks(rows, used):
@@ -189,10 +191,11 @@ def accepts_removal(
         return False
     kept = answer.weights > 0
     gram, error = weighted_second_moment(rows[kept], answer.weights[kept], n_rows=rows.shape[0])
-    multiplier = np.clip(gram, -answer.clip_level, answer.clip_level)
     return (
         proves_lower_bound(answer.variance_lower, gram, answer.direction, gram_error=error, **radii)
-        and proves_upper_bound(answer.variance_upper, gram, multiplier, gram_error=error, **radii)
+        and proves_upper_bound(
+            answer.variance_upper, gram, answer.multiplier, gram_error=error, **radii
+        )
         and proves_optimum(
             answer.optimum_lower, rows, answer.factor, outlier_fraction=outlier_fraction, **radii
         )

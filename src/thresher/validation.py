@@ -17,13 +17,21 @@ FloatArray: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = Any  # a dense (n, d) float64 array or a SciPy CSR matrix of the same type
 
 
+def is_sparse(rows: object) -> bool:
+    """Whether the rows are a SciPy sparse matrix or array."""
+    return bool(sp.issparse(rows))
+
+
 def check_number(value: object, name: str) -> float:
     """The value as a finite float, or a typed error that names the parameter."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = np.inf
     if not np.isfinite(number):
-        raise ValueError(f"{name} must be finite, got {number}")
+        raise ValueError(f"{name} must be finite, got {value}")
     return number
 
 

@@ -1,0 +1,91 @@
+"""What can go wrong in Thresher's own terms, as a small tree under one name.
+
+    ThresherError
+    ├── BudgetExceeded    a draw or a label would cost more than was allowed
+    ├── UnknownId         an id that no draw has handed out (also a ValueError)
+    ├── NotEnoughMemory   arrays that would not fit (also a MemoryError)
+    └── AdversaryError    an adversary returned something that is no set of rows (also a ValueError)
+
+Misuse of a parameter raises `ValueError` or `TypeError` directly.
+"""
+
+from __future__ import annotations
+
+
+class ThresherError(Exception):
+    """Anything Thresher raises about its own work: `except ThresherError` catches it all.
+
+    Examples
+    --------
+    >>> issubclass(BudgetExceeded, ThresherError)
+    True
+    """
+
+
+class BudgetExceeded(ThresherError):
+    """A request that would cost more than the budget; it was refused before anything was paid.
+
+    Attributes
+    ----------
+    n_asked : what the request would have cost
+    n_left : what the budget still allows
+
+    Examples
+    --------
+    >>> error = BudgetExceeded("labels", n_asked=12, n_left=5, kept="95 paid labels are kept")
+    >>> print(error)
+    12 labels were asked for, but the budget leaves 5; 95 paid labels are kept
+    >>> error.n_left
+    5
+    """
+
+    def __init__(self, what: str, *, n_asked: int, n_left: int, kept: str) -> None:
+        super().__init__(f"{n_asked} {what} were asked for, but the budget leaves {n_left}; {kept}")
+        self.n_asked = n_asked
+        self.n_left = n_left
+
+
+class UnknownId(ThresherError, ValueError):
+    """An id that no draw has handed out.
+
+    Examples
+    --------
+    >>> print(UnknownId(17, n_known=10))
+    id 17 was never drawn; the ids drawn so far are 0 to 9
+    >>> print(UnknownId(0, n_known=0))
+    id 0 was never drawn; nothing has been drawn so far
+    """
+
+    def __init__(self, first: int, *, n_known: int) -> None:
+        known = f"the ids drawn so far are 0 to {n_known - 1}" if n_known else "nothing has been"
+        super().__init__(f"id {first} was never drawn; {known}{'' if n_known else ' drawn so far'}")
+        self.first = first
+
+
+class AdversaryError(ThresherError, ValueError):
+    """An adversary that returned something other than finite rows and labels of -1 and +1.
+
+    Examples
+    --------
+    >>> print(AdversaryError("LabelFlip", "y must have length 3, got 2"))
+    the adversary LabelFlip returned an unusable answer: y must have length 3, got 2
+    """
+
+    def __init__(self, adversary: str, reason: str) -> None:
+        super().__init__(f"the adversary {adversary} returned an unusable answer: {reason}")
+
+
+class NotEnoughMemory(ThresherError, MemoryError):
+    """A computation that was not begun because its arrays would not fit.
+
+    Examples
+    --------
+    >>> print(NotEnoughMemory("the second moment", 64 * 10**9, 16 * 10**9))
+    the second moment needs about 64 GB, but 16 GB are free; use fewer features or a larger machine
+    """
+
+    def __init__(self, purpose: str, n_bytes: int, available: int) -> None:
+        super().__init__(
+            f"{purpose} needs about {n_bytes / 1e9:.3g} GB, but {available / 1e9:.3g} GB are "
+            "free; use fewer features or a larger machine"
+        )

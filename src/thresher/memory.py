@@ -1,0 +1,34 @@
+"""Memory is estimated before it is taken."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from thresher.errors import NotEnoughMemory
+
+
+def available_memory() -> int:
+    """Bytes that can be taken without swapping, as far as the system tells; else a terabyte."""
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return 2**40
+
+
+def require_memory(n_bytes: int, purpose: str) -> None:
+    """Raise `NotEnoughMemory` if the estimate exceeds what is available.
+
+    Examples
+    --------
+    >>> require_memory(10**18, "a matrix of inner products")
+    Traceback (most recent call last):
+        ...
+    thresher.errors.NotEnoughMemory: a matrix of inner products needs about 1e+09 GB...
+    """
+    available = available_memory()
+    if n_bytes > available:
+        raise NotEnoughMemory(purpose, n_bytes, available)

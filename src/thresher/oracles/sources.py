@@ -1,0 +1,102 @@
+"""The two one-method seams: where instances come from and where labels come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+
+from thresher.oracles.requests import Draw, DrawRequest, IdArray
+from thresher.validation import FloatArray, Rows, check_labels
+
+
+@runtime_checkable
+class InstanceSource(Protocol):
+    """Anything that can be asked for unlabeled rows inside a band: the paper's EX^x.
+
+    Your own source takes ten lines. Here, one that measures rows on demand:
+
+    >>> import numpy as np
+    >>> from thresher.geometry import Band
+    >>> class Sensor:
+    ...     n_features = 2
+    ...     n_seen = 0
+    ...
+    ...     def draw(self, request):
+    ...         X = np.random.default_rng(self.n_seen).normal(size=(100, 2))
+    ...         inside = np.flatnonzero(request.band.admits(X))[: request.n_rows]
+    ...         ids = self.n_seen + inside
+    ...         self.n_seen += 100
+    ...         return Draw(ids=ids, X=X[inside], n_drawn=100)
+    >>> isinstance(Sensor(), InstanceSource)
+    True
+    >>> band = Band(normal=np.array([1.0, 0.0]), width=0.5)
+    >>> Sensor().draw(DrawRequest(n_rows=3, band=band)).n_rows
+    3
+
+    The promises: an id belongs to one row for ever; rows outside the band are left out and counted
+    in `n_drawn`; a source that runs dry or reaches `request.max_draws` returns fewer rows.
+    """
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of every row."""
+        ...  # pragma: no cover
+
+    def draw(self, request: DrawRequest) -> Draw:
+        """Up to `request.n_rows` rows inside `request.band`."""
+        ...  # pragma: no cover
+
+
+@runtime_checkable
+class RevealsLabels(Protocol):
+    """Anything that can be asked for the labels of drawn ids: the paper's EX^y.
+
+    Examples
+    --------
+    >>> class Answers:
+    ...     def reveal(self, ids):
+    ...         return [1.0 if i % 2 else -1.0 for i in ids]
+    >>> isinstance(Answers(), RevealsLabels)
+    True
+    """
+
+    def reveal(self, ids: IdArray) -> FloatArray:
+        """One label of -1 or +1 for each id."""
+        ...  # pragma: no cover
+
+
+LabelSource: TypeAlias = RevealsLabels | Callable[[IdArray, Rows], object]
+
+
+def reveal_labels(label_source: LabelSource, ids: IdArray, X: Rows) -> FloatArray:
+    """One checked label of -1 or +1 for each id, from either kind of label source.
+
+    Parameters
+    ----------
+    label_source : an object with `.reveal(ids)`, or a callable of `(ids, X)`
+    ids, X : the ids asked for and their rows
+
+    Raises
+    ------
+    TypeError : the source is neither
+    ValueError : an answer is missing, or is not -1 or +1
+
+    Examples
+    --------
+    >>> reveal_labels(lambda ids, X: [1 if x[0] > 0 else -1 for x in X], [0, 1], [[3.0], [-2.0]])
+    array([ 1., -1.])
+    """
+    if len(ids) == 0:
+        return np.zeros(0)
+    if isinstance(label_source, RevealsLabels):
+        answer: object = label_source.reveal(ids)
+    elif callable(label_source):
+        answer = label_source(ids, X)
+    else:
+        raise TypeError(
+            "label_source must have a method reveal(ids) or be callable as (ids, X), "
+            f"got {type(label_source).__name__}"
+        )
+    return check_labels(answer, "labels", length=len(ids))

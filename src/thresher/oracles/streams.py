@@ -1,0 +1,124 @@
+"""Rows that arrive one after another as a source of instances."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from thresher.oracles.requests import Draw, DrawRequest
+from thresher.validation import Rows, check_count, check_rows
+
+
+class StreamPool:
+    """A stream of rows, or of blocks of rows, read only as far as a request needs.
+
+    Rows outside the band are counted and forgotten. Ids count the drawn rows, from 0. A refused
+    item, or an error of the stream itself, ends the request: what it had drawn by then is lost,
+    what it had only read comes with the next request.
+
+    Parameters
+    ----------
+    iterable : yields rows (one-dimensional) or blocks (two-dimensional, dense or sparse)
+    n_features : length of a row; by default the first item is looked at
+    block_rows : single rows are tested together in blocks of at most this many; a block is never
+        larger than what the request still lacks, so a live stream is not read ahead
+
+    Raises
+    ------
+    ValueError : an item is not finite or has another length; the message gives its position
+
+    Examples
+    --------
+    >>> from thresher.geometry import Band
+    >>> stream = StreamPool([float(i), 1.0] for i in range(10))
+    >>> everything = Band(normal=np.zeros(2), width=np.inf)
+    >>> stream.draw(DrawRequest(n_rows=3, band=everything)).ids
+    array([0, 1, 2])
+    >>> narrow = Band(normal=np.array([1.0, 0.0]), width=4.0)
+    >>> draw = stream.draw(DrawRequest(n_rows=5, band=narrow))
+    >>> draw.ids, draw.n_drawn
+    (array([3, 4]), 7)
+    """
+
+    def __init__(
+        self, iterable: Iterable[Any], *, n_features: int | None = None, block_rows: int = 4096
+    ) -> None:
+        if not isinstance(iterable, Iterable):
+            raise TypeError(
+                f"iterable must yield rows or blocks of rows, got {type(iterable).__name__}"
+            )
+        self._block_rows = check_count(block_rows, "block_rows")
+        self._items = iter(iterable)
+        self._n_items = 0
+        self._pending: Rows | None = None  # read from the stream, not drawn yet
+        self._width: int | None = (
+            None if n_features is None else check_count(n_features, "n_features")
+        )
+        self.n_draws = 0
+        if self._width is None:
+            self._peek(1)
+        if self._width is None:
+            raise ValueError("the stream is empty; give n_features to allow that")
+        self.n_features: int = self._width
+
+    def draw(self, request: DrawRequest) -> Draw:
+        """Up to `request.n_rows` rows in the band; fewer when the stream ends."""
+        request.require_features(self.n_features)
+        first, n_missing = self.n_draws, request.n_rows
+        last = sys.maxsize if request.max_draws is None else first + request.max_draws
+        ids, pieces = [np.zeros(0, dtype=np.int64)], []
+        while n_missing and self.n_draws < last:
+            n_allowed = last - self.n_draws
+            pending = self._peek(min(n_missing, n_allowed))
+            if pending is None:
+                break
+            block = pending[:n_allowed]
+            found = np.flatnonzero(request.band.admits(block))[:n_missing]
+            n_missing -= found.size
+            ids.append(self.n_draws + found)
+            pieces.append(block[found])
+            self._advance(block.shape[0] if n_missing else int(found[-1]) + 1)
+        X = _stack(pieces) if pieces else np.zeros((0, self.n_features))
+        return Draw(ids=np.concatenate(ids), X=X, n_drawn=self.n_draws - first)
+
+    def _peek(self, n_wanted: int) -> Rows | None:
+        """The rows at hand, at least one, or None at the end of the stream."""
+        blocks: list[Rows] = [] if self._pending is None else [self._pending]
+        n_missing = 0 if blocks else min(n_wanted, self._block_rows)
+        try:
+            while n_missing > 0:
+                blocks.append(self._as_block(next(self._items)))
+                n_missing -= blocks[-1].shape[0]
+        except StopIteration:
+            pass
+        finally:  # a bad item must not swallow the good ones before it
+            self._pending = _stack(blocks) if blocks else None
+        return self._pending
+
+    def _advance(self, n_used: int) -> None:
+        self.n_draws += n_used
+        pending: Any = self._pending
+        self._pending = pending[n_used:] if n_used < pending.shape[0] else None
+
+    def _as_block(self, item: Any) -> Rows:
+        name = f"stream item {self._n_items}"
+        self._n_items += 1
+        is_row = not sp.issparse(item) and np.ndim(item) == 1
+        block = check_rows([item] if is_row else item, name)
+        if self._width is None:
+            self._width = int(block.shape[1])
+        if block.shape[1] != self._width:
+            raise ValueError(f"{name} must have {self._width} features, got {block.shape[1]}")
+        return block
+
+
+def _stack(blocks: list[Rows]) -> Rows:
+    if len(blocks) == 1:
+        return blocks[0]
+    if any(sp.issparse(block) for block in blocks):
+        return sp.vstack([sp.csr_array(block) for block in blocks], format="csr")
+    return np.concatenate(blocks)

@@ -1,0 +1,315 @@
+"""Soft outlier removal (Algorithm 2): row weights that leave no sparse direction suspicious.
+
+The saddle problem over weights q and the lifted region M,
+
+    min over q in [0,1]ⁿ, Σq ≥ (1−ξ)n   max over H in M   (1/n) Σ q·xᵀHx,
+
+is solved by cuts: a direction v of large weighted variance is found, the weights are balanced
+against all directions found so far, and the next direction is sought. No semidefinite program is
+solved: a direction is a lower bound, a clipped matrix an upper bound, a mixture of directions a
+bound on what any weights can reach, and `certificates` has the last word on all three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from thresher.certificates import proves_lower_bound, proves_optimum
+from thresher.solvers.ascent import ascend, column_starts, distinct
+from thresher.solvers.moment import SecondMoment, single_precision_error
+from thresher.solvers.scaling import ScaledRows, scale_rows
+from thresher.solvers.thresholding import ClipBound, best_clip, proven_upper
+from thresher.solvers.weights import Balance, balance, balance_to
+from thresher.validation import (
+    FloatArray,
+    Rows,
+    check_count,
+    check_fraction,
+    check_positive,
+    check_radius,
+    check_rows,
+)
+
+Status = Literal["tightest", "feasible", "infeasible", "undecided"]
+N_COLUMN_STARTS, N_CUT_STARTS = 16, 4  # heuristic: where each round looks for its next directions
+
+
+@dataclass(frozen=True)
+class RemovalProgress:
+    """What the progress callback is told in each round; the bounds are not yet certified."""
+
+    n_rounds: int
+    n_cuts: int
+    variance: float
+    optimum: float
+
+
+@dataclass(frozen=True)
+class OutlierRemoval:
+    """Row weights, with proven bounds on the variance they leave in any sparse direction.
+
+    "Variance" is uncentered: (1/n) Σ weights·xᵀHx, the largest over H in M.
+
+    Attributes
+    ----------
+    weights : (n,) in [0, 1], with sum at least (1 − outlier_fraction)·n
+    variance_lower, variance_upper : proven bounds on the variance of these weights
+    optimum_lower : proven lower bound on the variance of any admissible weights
+    status : "tightest", "feasible", "infeasible" or "undecided", as `remove_outliers` says
+    direction : (d,) direction that attains `variance_lower`
+    multiplier : (d, d) symmetric matrix that proves `variance_upper`
+    factor : (d, k) H = factor·factorᵀ is the member of M that proves `optimum_lower`
+    n_rounds : how often the weights were balanced
+    """
+
+    weights: FloatArray
+    variance_lower: float
+    variance_upper: float
+    optimum_lower: float
+    status: Status
+    direction: FloatArray
+    multiplier: FloatArray
+    factor: FloatArray
+    n_rounds: int
+
+    @property
+    def witness(self) -> FloatArray:
+        """The matrix that proves the status.
+
+        The multiplier for "feasible", else the member of M behind `optimum_lower`.
+        """
+        return self.multiplier if self.status == "feasible" else self.factor @ self.factor.T
+
+
+def remove_outliers(
+    X: Rows,
+    *,
+    l2_radius: float,
+    l1_radius: float,
+    outlier_fraction: float,
+    max_variance: float | None = None,
+    tolerance: float = 0.05,
+    max_rounds: int = 40,
+    callback: Callable[[RemovalProgress], object] | None = None,
+) -> OutlierRemoval:
+    """Trust weights for rows, with a proof of how much variance they leave in any sparse direction.
+
+    Finds q in [0,1]ⁿ with Σq ≥ (1−ξ)n that makes sup over H in M of (1/n) Σ q·xᵀHx small, where
+    M = {H ⪰ 0, tr H ≤ r², Σ|H_ij| ≤ ρ²} (Algorithm 2).
+
+    Parameters
+    ----------
+    X : (n, d) array or SciPy sparse matrix
+    l2_radius, l1_radius : radii r and ρ of the directions looked at
+    outlier_fraction : ξ, the share of the rows' weight that may be taken away, in [0, 1)
+    max_variance : the paper's form: weights whose variance is at most this, taking away no more
+        weight than that needs. Without it, the least-variance form: the smallest variance that the
+        whole of ξ can buy
+    tolerance : relative gap at which the least-variance form stops
+    max_rounds : rounds after which the answer is given as it stands
+    callback : called with a `RemovalProgress` in each round
+
+    Returns
+    -------
+    OutlierRemoval
+        With `max_variance` its status is "feasible" (variance_upper ≤ max_variance), "infeasible"
+        (optimum_lower > max_variance: no weights exist) or "undecided". Without, "tightest"
+        (variance_lower ≤ (1 + tolerance)·optimum_lower) or "undecided".
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((500, 20))
+    >>> X[:20] = [6.0, 6.0] + [0.0] * 18  # twenty copies of one planted row
+    >>> removal = remove_outliers(X, l2_radius=1.0, l1_radius=2.0, outlier_fraction=0.05)
+    >>> removal.status, bool(removal.weights[:20].max() < 0.1)
+    ('tightest', True)
+    """
+    rows = check_rows(X)
+    r, rho = check_radius(l2_radius, "l2_radius"), check_radius(l1_radius, "l1_radius")
+    fraction = check_fraction(outlier_fraction, "outlier_fraction")
+    tolerance = check_positive(tolerance, "tolerance")
+    limit = None if max_variance is None else check_positive(max_variance, "max_variance")
+    max_rounds = check_count(max_rounds, "max_rounds")
+    scaled = scale_rows(rows, fraction)
+    unit = (r * scaled.scale) ** 2
+    search = _Search(scaled, rho / r, None if limit is None else limit / unit, tolerance)
+    while not search.is_over() and search.n_rounds < max_rounds:
+        search.balance()
+        if callback is not None:
+            callback(search.progress(unit))
+    return search.certify(rows, r, fraction, limit)
+
+
+class _Search:
+    """The cutting loop, on rows of ordinary scale and directions of l2 radius 1."""
+
+    def __init__(
+        self, scaled: ScaledRows, l1_radius: float, limit: float | None, tolerance: float
+    ) -> None:
+        self.scaled, self.l1_radius, self.limit = scaled, l1_radius, limit
+        self.tolerance = tolerance
+        single = l1_radius**2 * single_precision_error(scaled.rows) <= tolerance / 10
+        self.moment = SecondMoment(scaled.rows, n_rows=scaled.n_rows, single_precision=single)
+        d = scaled.rows.shape[1]
+        self.cuts, self.scores = np.zeros((0, d)), np.zeros((scaled.rows.shape[0], 0))
+        self.mixture, self.optimum = np.zeros(0), 0.0
+        self.n_rounds, self.target = 0, limit
+        self._look()
+
+    # -- one round ---------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Find directions of large variance under the current weights."""
+        gram = self.moment.gram
+        standing = np.einsum("ij,ij->i", self.cuts @ gram, self.cuts)
+        again = self.cuts[np.argsort(-standing, kind="stable")[:N_CUT_STARTS]]
+        starts = np.concatenate([column_starts(gram, N_COLUMN_STARTS), again])
+        values, found = ascend(self._multiply, starts, self.l1_radius, precision=1e-2)
+        self._climb_from(found[:1])
+        chosen = distinct(found)
+        self.found = found[chosen][values[chosen] > (1 + self.tolerance / 2) * self.optimum]
+
+    def _multiply(self, directions: FloatArray) -> FloatArray:
+        return directions @ self.moment.gram
+
+    def _climb_from(self, starts: FloatArray) -> None:
+        values, directions = ascend(self._multiply, starts, self.l1_radius)
+        self.variance, self.direction = float(values[0]), directions[0]
+        self.clip: ClipBound | None = None
+
+    def balance(self) -> None:
+        """Cut off the directions found, and move to the weights that balance all cuts."""
+        directions = np.concatenate([self.direction[None], self.found])
+        directions = directions[distinct(directions, max_cosine=0.98)]
+        self.cuts = np.concatenate([self.cuts, directions])
+        new_scores = self.moment.squared_projections(directions)
+        self.scores = np.concatenate([self.scores, new_scores], axis=1)
+        answer = self._balanced()
+        if answer.bound > self.optimum:
+            self.optimum = answer.bound
+        self.mixture = answer.mixture
+        self.moment.reweight(answer.weights)
+        self.n_rounds += 1
+        self._look()
+
+    def _balanced(self) -> Balance:
+        game = (self.scores, self.scaled.required, self.scaled.n_rows)
+        answer = balance(*game, precision=self.tolerance / 5)
+        if self.target is not None and answer.value < self.target:
+            return balance_to(*game, target=self.target, answer=answer)
+        return answer
+
+    # -- when to stop ------------------------------------------------------------------------
+
+    def is_over(self) -> bool:
+        """Whether the status is settled, or no better weights are to be expected."""
+        if self.limit is not None:
+            if self.optimum > self.limit:
+                return True
+            if self.variance <= self.limit:
+                upper = self._clipped().value
+                if upper <= self.limit:
+                    return True
+                # The proof is looser than the truth: aim lower by as much.
+                self.target = min(self.target or np.inf, 0.97 * self.limit * self.variance / upper)
+        return self._is_tight() and self._still_tight_from_eigenvector()
+
+    def _is_tight(self) -> bool:
+        return self.variance <= (1 + self.tolerance) * self.optimum
+
+    def _still_tight_from_eigenvector(self) -> bool:
+        """One more start, from the eigenvector behind the upper bound, before stopping."""
+        clip = self._clipped()
+        before, direction = self.variance, self.direction
+        self._climb_from(clip.eigenvector[None])
+        if self.variance < before:
+            self.variance, self.direction = before, direction
+        self.clip = clip
+        return self._is_tight()
+
+    def _clipped(self) -> ClipBound:
+        if self.clip is None:
+            if self.l1_radius**2 * self.moment.error > self.tolerance / 10 * self.variance:
+                self.moment.refresh()
+            self.clip = best_clip(self.moment.gram, self.l1_radius)
+        return self.clip
+
+    def progress(self, unit: float) -> RemovalProgress:
+        return RemovalProgress(
+            self.n_rounds, len(self.cuts), self.variance * unit, self.optimum * unit
+        )
+
+    # -- what can be proven ------------------------------------------------------------------
+
+    def certify(
+        self, rows: Rows, l2_radius: float, fraction: float, limit: float | None
+    ) -> OutlierRemoval:
+        """The answer, with every bound accepted by the independent checker."""
+        clip, unit = self._clipped(), (l2_radius * self.scaled.scale) ** 2
+        gram, error = self.moment.gram, self.moment.error
+        multiplier = np.clip(gram, -clip.level, clip.level)
+        upper = proven_upper(gram, multiplier, self.l1_radius, gram_error=error)
+        lower = _proven_lower(gram, self.direction, self.l1_radius, error)
+        factor = l2_radius * (self.cuts * np.sqrt(self.mixture)[:, None]).T
+        optimum = _proven_optimum(
+            self.optimum * unit, rows, factor, l2_radius, l2_radius * self.l1_radius, fraction
+        )
+        return OutlierRemoval(
+            weights=self.scaled.spread(self.moment.weights),
+            variance_lower=lower * unit,
+            variance_upper=upper * unit,
+            optimum_lower=optimum,
+            status=_status(lower * unit, upper * unit, optimum, limit, self.tolerance),
+            direction=l2_radius * self.direction,
+            multiplier=multiplier * self.scaled.scale**2,
+            factor=factor,
+            n_rounds=self.n_rounds,
+        )
+
+
+def _proven_lower(gram: FloatArray, direction: FloatArray, l1_radius: float, error: float) -> float:
+    value = (
+        float(direction @ gram @ direction) - 1.001 * error * float(np.abs(direction).sum()) ** 2
+    )
+    claim = value * (1 - 1e-9)
+    proven = proves_lower_bound(
+        claim, gram, direction, l2_radius=1.0, l1_radius=l1_radius, gram_error=error
+    )
+    return max(claim, 0.0) if proven else 0.0
+
+
+def _proven_optimum(
+    value: float,
+    rows: Rows,
+    factor: FloatArray,
+    l2_radius: float,
+    l1_radius: float,
+    fraction: float,
+) -> float:
+    # The search may have worked in single precision; the proof does not.
+    for claim in (value * (1 - 1e-5), value * (1 - 1e-3)):
+        if proves_optimum(
+            claim,
+            rows,
+            factor,
+            l2_radius=l2_radius,
+            l1_radius=l1_radius,
+            outlier_fraction=fraction,
+        ):
+            return claim
+    return 0.0
+
+
+def _status(
+    lower: float, upper: float, optimum: float, limit: float | None, tolerance: float
+) -> Status:
+    if limit is None:
+        return "tightest" if lower <= (1 + tolerance) * optimum else "undecided"
+    if upper <= limit:
+        return "feasible"
+    return "infeasible" if optimum > limit else "undecided"

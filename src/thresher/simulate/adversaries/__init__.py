@@ -1,0 +1,56 @@
+"""Adversaries: each knows everything, and makes the rows that hurt most by one idea."""
+
+from collections.abc import Callable
+from functools import partial
+
+from thresher.simulate.adversaries.adaptive import InBandMass, MovedIntoBand, PlantedFeatures
+from thresher.simulate.adversaries.controls import FarClump, LabelFlip, PointMass
+from thresher.simulate.adversaries.pairs import KearnsLiPair
+from thresher.simulate.adversaries.planted import (
+    CleanLabel,
+    LinfHijack,
+    OnSupportTilt,
+    SparseSpike,
+)
+from thresher.simulate.views import Adversary
+
+
+def _moved(factory: Callable[..., Adversary], **options: object) -> MovedIntoBand:
+    return MovedIntoBand(factory(**options))
+
+
+# By the names of the command line. Attacks that ignore the band stand here in both versions.
+ADVERSARIES: dict[str, Callable[..., Adversary]] = {
+    "label-flip": LabelFlip,
+    "label-flip-near": partial(LabelFlip, where="near"),
+    "label-flip-far": partial(LabelFlip, where="far"),
+    "far-clump": FarClump,
+    "far-clump-in-band": partial(_moved, FarClump),
+    "point-mass": PointMass,
+    "point-mass-in-band": partial(_moved, PointMass),
+    "on-support-tilt": OnSupportTilt,
+    "on-support-tilt-in-band": partial(_moved, OnSupportTilt),
+    "linf-hijack": LinfHijack,
+    "linf-hijack-in-band": partial(_moved, LinfHijack),
+    "sparse-spike": SparseSpike,
+    "sparse-spike-in-band": partial(_moved, SparseSpike),
+    "clean-label": CleanLabel,
+    "in-band-mass": InBandMass,
+    "planted-features": PlantedFeatures,
+    "kearns-li": KearnsLiPair,
+}
+
+__all__ = [
+    "ADVERSARIES",
+    "CleanLabel",
+    "FarClump",
+    "InBandMass",
+    "KearnsLiPair",
+    "LabelFlip",
+    "LinfHijack",
+    "MovedIntoBand",
+    "OnSupportTilt",
+    "PlantedFeatures",
+    "PointMass",
+    "SparseSpike",
+]

@@ -1,0 +1,143 @@
+"""Attacks that watch the learner and follow its band."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thresher.simulate.adversaries.directions import (
+    decoy_direction,
+    on_support,
+    orthogonal_on_support,
+    place_in_band,
+    random_labels,
+    set_along,
+    unit,
+)
+from thresher.simulate.disagreement import classify
+from thresher.simulate.views import Adversary, View
+from thresher.validation import FloatArray, check_count, check_positive
+
+
+@dataclass(frozen=True)
+class InBandMass:
+    """Every dirty row inside the band, against the learner's own error direction.
+
+    x = −y·c·v + t·w + noise, with v = unit(w* − (w*·w)w), t uniform in ±b, and noise that looks
+    clean in all directions but v and w. In phase 1 there is no w yet and v = w*.
+
+    Parameters
+    ----------
+    strength : c; about 2 is stealthy and the worst
+    from_phase : before this phase the rows are clean, with their true labels
+    support_restricted : keep v on the target's features (still orthogonal to w)
+
+    Examples
+    --------
+    >>> InBandMass(strength=2.0, from_phase=3)
+    InBandMass(strength=2.0, from_phase=3, support_restricted=False)
+    """
+
+    strength: float = 3.0
+    from_phase: int = 1
+    support_restricted: bool = False
+
+    def __post_init__(self) -> None:
+        check_positive(self.strength, "strength")
+        check_count(self.from_phase, "from_phase")
+
+    def direction(self, view: View) -> FloatArray:
+        """The learner's error direction v, orthogonal to its halfspace."""
+        w = view.halfspace.copy()
+        if self.support_restricted:
+            w[view.target == 0] = 0.0
+        error = view.target - (view.target @ w) * w / (w @ w) if w.any() else view.target
+        # A learner that is right leaves no error to aim at; any direction on the support will do.
+        return unit(error) if np.linalg.norm(error) > 1e-9 else orthogonal_on_support(view.target)
+
+    def corrupt(
+        self, n_rows: int, view: View, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Rows in the band with fair labels, or clean ones before the attack starts."""
+        X = view.distribution.sample(n_rows, rng)
+        if view.phase < self.from_phase:
+            return X, classify(X, view.target)
+        y = random_labels(n_rows, rng)
+        v = self.direction(view)
+        if v.any():
+            set_along(X, v, -self.strength * y)
+        place_in_band(X, view, rng)  # v is orthogonal to the halfspace: its component stays
+        return X, y
+
+
+@dataclass(frozen=True)
+class PlantedFeatures:
+    """False features inside the band: x = y·c·1_J/√s projected off w, plus clean-looking noise.
+
+    Parameters
+    ----------
+    strength : c
+
+    Examples
+    --------
+    >>> PlantedFeatures()
+    PlantedFeatures(strength=3.0)
+    """
+
+    strength: float = 3.0
+
+    def __post_init__(self) -> None:
+        check_positive(self.strength, "strength")
+
+    def corrupt(
+        self, n_rows: int, view: View, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Rows that make the decoys look informative, with fair labels."""
+        y = random_labels(n_rows, rng)
+        X = view.distribution.sample(n_rows, rng)
+        planted = self.strength * decoy_direction(view.target)
+        features = on_support(planted)
+        X[:, features] += np.outer(y, planted[features])
+        place_in_band(X, view, rng)
+        return X, y
+
+
+@dataclass(frozen=True)
+class MovedIntoBand:
+    """Another adversary's rows, moved into the learner's band.
+
+    The component along the current halfspace is replaced by a uniform draw in ±b; all else stays.
+    Without it, attacks that ignore the band are rejected almost entirely after phase 1.
+
+    Parameters
+    ----------
+    adversary : whose rows are moved
+
+    Examples
+    --------
+    >>> from thresher.simulate import OnSupportTilt
+    >>> MovedIntoBand(OnSupportTilt())
+    MovedIntoBand(adversary=OnSupportTilt(strength=4.0))
+    """
+
+    adversary: Adversary
+
+    def __post_init__(self) -> None:
+        if isinstance(self.adversary, type) or not isinstance(self.adversary, Adversary):
+            raise TypeError(
+                "adversary must be an object with corrupt(n_rows, view, rng), "
+                f"got {self.adversary!r}"
+            )
+
+    def corrupt(
+        self, n_rows: int, view: View, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """The other adversary's rows inside the band, with the labels it chose."""
+        X: Any
+        X, y = self.adversary.corrupt(n_rows, view, rng)
+        dense = X.toarray() if hasattr(X, "toarray") else X
+        moved: FloatArray = np.array(dense, dtype=np.float64)
+        place_in_band(moved, view, rng)
+        return moved, y

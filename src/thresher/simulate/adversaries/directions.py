@@ -1,0 +1,141 @@
+"""The directions and decoys that attacks are built from, the same at every draw.
+
+An attack whose direction changed from block to block would average itself away. So every choice
+here is a function of the target (and a seed), not of the random stream.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.simulate.views import View
+from thresher.validation import FloatArray
+
+_DECOY_SEED = 20_200  # any fixed number; it only has to be the same at every call
+_ROWS_TO_HIDE_AMONG = 10_000
+
+
+def unit(vector: FloatArray) -> FloatArray:
+    """The vector divided by its length; zeros stay zeros.
+
+    Examples
+    --------
+    >>> unit(np.array([3.0, 4.0]))
+    array([0.6, 0.8])
+    """
+    length = float(np.linalg.norm(vector))
+    return vector / length if length > 0 else vector
+
+
+def on_support(vector: FloatArray) -> NDArray[np.intp]:
+    """The features that the vector uses.
+
+    Examples
+    --------
+    >>> on_support(np.array([0.0, 2.0, 0.0, -1.0]))
+    array([1, 3])
+    """
+    return np.flatnonzero(vector)
+
+
+def orthogonal_on_support(target: FloatArray) -> FloatArray:
+    """A unit vector orthogonal to the target that uses only the target's features.
+
+    A target with a single feature has none; then a feature it does not use takes its place. With
+    one feature in all, nothing is orthogonal and the answer is zero.
+
+    Examples
+    --------
+    >>> u = orthogonal_on_support(np.array([0.6, 0.0, 0.8]))
+    >>> np.abs(u).round(12)
+    array([0.8, 0. , 0.6])
+    """
+    features = on_support(target)
+    if features.size == 1:
+        features = np.append(features, decoy_features(target, n_decoys=1))
+    rng = np.random.default_rng(_DECOY_SEED)
+    direction = np.zeros_like(target)
+    direction[features] = rng.standard_normal(features.size)
+    direction -= float((direction @ target) / (target @ target)) * target
+    return unit(direction) if features.size > 1 else np.zeros_like(target)
+
+
+def decoy_features(target: FloatArray, n_decoys: int | None = None) -> NDArray[np.intp]:
+    """Features the target does not use: as many as it uses, or as many as there are.
+
+    Examples
+    --------
+    >>> decoy_features(np.array([1.0, 1.0, 0.0, 0.0]))
+    array([2, 3])
+    """
+    unused = np.flatnonzero(target == 0)
+    wanted = on_support(target).size if n_decoys is None else n_decoys
+    rng = np.random.default_rng(_DECOY_SEED)
+    return np.sort(rng.permutation(unused)[:wanted])
+
+
+def decoy_direction(target: FloatArray) -> FloatArray:
+    """The flat unit vector on the decoy features, 1_J/√|J|; zero if the target uses everything.
+
+    Examples
+    --------
+    >>> decoy_direction(np.array([1.0, 0.0]))
+    array([0., 1.])
+    """
+    direction = np.zeros_like(target)
+    direction[decoy_features(target)] = 1.0
+    return unit(direction)
+
+
+def random_labels(n_rows: int, rng: np.random.Generator) -> FloatArray:
+    """Fair labels of -1 and +1."""
+    labels: FloatArray = np.where(rng.integers(0, 2, size=n_rows) == 0, -1.0, 1.0)
+    return labels
+
+
+def set_along(rows: FloatArray, direction: FloatArray, values: FloatArray) -> None:
+    """Change the rows, in place, so that direction·x is the given value, and nothing else.
+
+    x ← x + (value − direction·x)·direction/‖direction‖²
+
+    Examples
+    --------
+    >>> rows = np.array([[5.0, 1.0]])
+    >>> set_along(rows, np.array([2.0, 0.0]), np.array([3.0]))
+    >>> rows
+    array([[1.5, 1. ]])
+    """
+    features = on_support(direction)
+    part = direction[features]
+    shift = (values - rows[:, features] @ part) / (part @ part)
+    rows[:, features] += np.outer(shift, part)
+
+
+def has_band(view: View) -> bool:
+    """Whether rows can be rejected at all: not in phase 1."""
+    return bool(np.isfinite(view.band_width) and view.halfspace.any())
+
+
+def entry_radius(view: View) -> float:
+    """The largest entry that surely passes: the pruning radius, or a finite stand-in for it.
+
+    A feature of an isotropic log-concave distribution exceeds t with probability at most
+    exp(1 − t). So 1 + log(10,000·d) is about the largest entry of 10,000 clean rows, and the least
+    radius that a learner who prunes could choose.
+    """
+    if np.isfinite(view.max_abs_entry):
+        return view.max_abs_entry
+    return float(1 + np.log(_ROWS_TO_HIDE_AMONG * view.n_features))
+
+
+def place_in_band(rows: FloatArray, view: View, rng: np.random.Generator) -> None:
+    """Move the rows, in place, along the current halfspace to a uniform place in its band.
+
+    Without a band (phase 1) nothing moves. The outermost billionth of the band is left free, so
+    that rounding pushes no row out.
+    """
+    if has_band(view):
+        width = view.band_width * (1 - 1e-9)
+        places = rng.uniform(-width, width, size=rows.shape[0])
+        set_along(rows, view.halfspace, np.asarray(places))

@@ -1,0 +1,168 @@
+"""Attacks with fixed planted directions; they ignore the band and so aim at phase 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from thresher.simulate.adversaries.directions import (
+    decoy_direction,
+    decoy_features,
+    entry_radius,
+    on_support,
+    orthogonal_on_support,
+    random_labels,
+)
+from thresher.simulate.views import View
+from thresher.validation import FloatArray, check_positive
+
+
+@dataclass(frozen=True)
+class OnSupportTilt:
+    """Rows that tilt the halfspace within its own features: y·x = c(u − w*)/√2 there.
+
+    u is a unit vector orthogonal to w* on the same features; all other features look clean. Small
+    strengths slip under every second-moment filter.
+
+    Parameters
+    ----------
+    strength : c
+
+    Examples
+    --------
+    >>> OnSupportTilt()
+    OnSupportTilt(strength=4.0)
+    """
+
+    strength: float = 4.0
+
+    def __post_init__(self) -> None:
+        check_positive(self.strength, "strength")
+
+    def corrupt(
+        self, n_rows: int, view: View, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Rows of the tilt, with fair labels."""
+        y = random_labels(n_rows, rng)
+        X = view.distribution.sample(n_rows, rng)
+        u = orthogonal_on_support(view.target)
+        features = on_support(np.abs(u) + np.abs(view.target))
+        X[:, features] = np.outer(y, self.strength * (u - view.target)[features] / np.sqrt(2))
+        return X, y
+
+
+@dataclass(frozen=True)
+class LinfHijack:
+    """Every entry as large as pruning allows: x = cν·y·(1_J − sgn(w*)) on decoys J and support.
+
+    All other features look clean. ν is the pruning radius, or 1 + log(10,000·d) when the
+    learner does not prune: about the largest entry of clean log-concave rows.
+
+    Parameters
+    ----------
+    strength : c, the fraction of the pruning radius, at most 1
+
+    Examples
+    --------
+    >>> LinfHijack()
+    LinfHijack(strength=1.0)
+    """
+
+    strength: float = 1.0
+
+    def __post_init__(self) -> None:
+        if check_positive(self.strength, "strength") > 1:
+            raise ValueError(
+                f"strength is a fraction of the pruning radius, at most 1, got {self.strength}"
+            )
+
+    def corrupt(
+        self, n_rows: int, view: View, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Rows of the hijack, with fair labels."""
+        y = random_labels(n_rows, rng)
+        X = view.distribution.sample(n_rows, rng)
+        pattern = -np.sign(view.target)
+        pattern[decoy_features(view.target)] = 1.0
+        features = on_support(pattern)
+        X[:, features] = np.outer(y, self.strength * entry_radius(view) * pattern[features])
+        return X, y
+
+
+@dataclass(frozen=True)
+class SparseSpike:
+    """A sparse spike near the limit of what a dense spectral filter can detect.
+
+    y·x = a·(v_J − w*)/√2 + clean noise, a = √(κ√(d/n)/η), with v_J flat on the decoys. The dense
+    limit is κ = 1; the attack is meant for n ≲ d.
+
+    Parameters
+    ----------
+    strength : κ
+    n_rows : n, the rows a filter looks at; by default what the learner's phase record says
+        (`n_unlabeled`), or d
+
+    Examples
+    --------
+    >>> SparseSpike(strength=0.5)
+    SparseSpike(strength=0.5, n_rows=None)
+    """
+
+    strength: float = 1.0
+    n_rows: int | None = None
+
+    def __post_init__(self) -> None:
+        check_positive(self.strength, "strength")
+        if self.n_rows is not None:
+            check_positive(self.n_rows, "n_rows")
+
+    def amplitude(self, view: View) -> float:
+        """The length a of the spike, for the noise rate and the sizes in view."""
+        n = self.n_rows or getattr(view.phase_record, "n_unlabeled", None) or view.n_features
+        detectable = self.strength * np.sqrt(view.n_features / n)
+        return float(np.sqrt(detectable / check_positive(view.noise_rate, "noise_rate")))
+
+    def corrupt(
+        self, n_rows: int, view: View, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Rows of the spike, with fair labels."""
+        y = random_labels(n_rows, rng)
+        X = view.distribution.sample(n_rows, rng)
+        spike = self.amplitude(view) * (decoy_direction(view.target) - view.target) / np.sqrt(2)
+        features = on_support(spike)
+        X[:, features] += np.outer(y, spike[features])
+        return X, y
+
+
+@dataclass(frozen=True)
+class CleanLabel:
+    """Correctly labeled rows that point at decoys: x = c·y·v_J + 0.01·y·w*.
+
+    The label is the true one, yet nearly all of the row is a decoy. All other features look clean.
+
+    Parameters
+    ----------
+    strength : c
+
+    Examples
+    --------
+    >>> CleanLabel()
+    CleanLabel(strength=4.0)
+    """
+
+    strength: float = 4.0
+
+    def __post_init__(self) -> None:
+        check_positive(self.strength, "strength")
+
+    def corrupt(
+        self, n_rows: int, view: View, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Rows whose label is right, with fair labels."""
+        y = random_labels(n_rows, rng)
+        X = view.distribution.sample(n_rows, rng)
+        pattern = self.strength * decoy_direction(view.target) + 0.01 * view.target
+        features = on_support(pattern)
+        X[:, features] = np.outer(y, pattern[features])
+        return X, y

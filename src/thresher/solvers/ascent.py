@@ -1,0 +1,78 @@
+"""Sparse ascent: directions of large variance, the cheap lower bound on the worst direction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from thresher.geometry.balls import support_points
+from thresher.validation import FloatArray
+
+
+def ascend(
+    multiply: Callable[[FloatArray], FloatArray],
+    starts: FloatArray,
+    l1_radius: float,
+    *,
+    precision: float = 1e-3,
+    max_steps: int = 100,
+) -> tuple[FloatArray, FloatArray]:
+    """Directions that climbed from the starts, best first, with the variance of each.
+
+    v ← argmax over ‖v'‖₂ ≤ 1, ‖v'‖₁ ≤ ρ of (A·v)·v' never lowers vᵀAv when A is positive
+    semidefinite. A start that gains less than `precision`, relatively, in one step is at rest.
+
+    Parameters
+    ----------
+    multiply : takes (k, d) directions, one a row, to their products with A
+    starts : (k, d), one start a row; their lengths do not matter
+    l1_radius : ρ, for an l2 radius of 1
+
+    Returns
+    -------
+    values : (k,) in descending order
+    directions : (k, d), each in both balls
+    """
+    directions = support_points(starts, 1.0, l1_radius)
+    images = multiply(directions)
+    values = np.einsum("ij,ij->i", images, directions)
+    climbing = np.arange(len(starts))
+    for _ in range(max_steps):
+        candidates = support_points(images[climbing], 1.0, l1_radius)
+        candidate_images = multiply(candidates)
+        reached = np.einsum("ij,ij->i", candidate_images, candidates)
+        better = reached > values[climbing]
+        moving = reached > values[climbing] * (1 + precision)
+        improved = climbing[better]
+        directions[improved], images[improved] = candidates[better], candidate_images[better]
+        values[improved] = reached[better]
+        climbing = climbing[moving]
+        if climbing.size == 0:
+            break
+    order = np.argsort(-values, kind="stable")
+    return values[order], directions[order]
+
+
+def column_starts(gram: FloatArray, n_starts: int) -> FloatArray:
+    """Starts for the ascent: the columns with the most mass in exceptionally large entries.
+
+    Heuristic: entries beyond 2.5 times the median magnitude are exceptional.
+    Measured against the largest diagonal entries, it halves the rounds of the outlier removal.
+    """
+    stride = 1 + gram.shape[0] // 150
+    level = 2.5 * float(np.median(np.abs(gram[::stride, ::stride])))
+    excess = np.maximum(np.abs(gram) - level, 0)
+    mass = np.einsum("ij,ij->i", excess, excess)
+    return gram[np.argsort(-mass, kind="stable")[:n_starts]]
+
+
+def distinct(directions: FloatArray, *, max_cosine: float = 0.7) -> list[int]:
+    """Indices of directions of which no two are nearly parallel, earlier ones first."""
+    unit = directions / np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-300)
+    cosines = np.abs(unit @ unit.T)
+    chosen: list[int] = []
+    for i in range(len(directions)):
+        if not chosen or cosines[i, chosen].max() < max_cosine:
+            chosen.append(i)
+    return chosen

@@ -1,0 +1,285 @@
+"""The sparse direction of largest variance, bounded from both sides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from thresher.certificates import EPS, proves_lower_bound, proves_optimum, proves_upper_bound
+from thresher.memory import require_memory
+from thresher.solvers.ascent import ascend, column_starts
+from thresher.solvers.interruptible import run_interruptibly
+from thresher.solvers.moment import gram_of, weighted_rows
+from thresher.solvers.scaling import power_of_two
+from thresher.solvers.splitting import Bracket, close_bracket, improve
+from thresher.solvers.thresholding import best_clip, proven_upper
+from thresher.validation import (
+    FloatArray,
+    Rows,
+    check_count,
+    check_positive,
+    check_radius,
+    check_rows,
+    check_symmetric,
+    check_weights,
+)
+
+N_STARTS = 12
+RITZ_DOUBT = 5e-3  # by how much a proven bound may exceed the search's
+MAX_ENTRY = 1e200
+
+
+@dataclass(frozen=True)
+class WorstDirection:
+    """Proven bounds on max⟨gram, H⟩ over the lifted region, and what proves them.
+
+    Attributes
+    ----------
+    lower, upper : lower ≤ max⟨gram, H⟩ ≤ upper, both accepted by the independent checker
+    direction : (d,) v such that H = vvᵀ attains `lower`, or None if H has a higher rank
+    multiplier : (d, d) symmetric, proves `upper`
+    status : "converged" if (upper − lower)/upper ≤ tolerance, else "undecided"
+    """
+
+    lower: float
+    upper: float
+    direction: FloatArray | None
+    multiplier: FloatArray
+    status: Literal["converged", "undecided"]
+    _lifted: FloatArray | None = field(default=None, repr=False)
+
+    @property
+    def lifted(self) -> FloatArray:
+        """The member of M that attains `lower`, a (d, d) matrix."""
+        if self._lifted is not None:
+            return self._lifted
+        assert self.direction is not None
+        return np.outer(self.direction, self.direction)
+
+    @property
+    def gap(self) -> float:
+        """Relative distance of the bounds."""
+        return (self.upper - self.lower) / self.upper if self.upper > 0 else 0.0
+
+
+def worst_direction(
+    gram: object,
+    *,
+    l2_radius: float,
+    l1_radius: float,
+    tolerance: float = 1e-3,
+    warm_start: WorstDirection | None = None,
+    max_iterations: int = 2000,
+) -> WorstDirection:
+    """How large the variance in a sparse direction can be, with proof from both sides.
+
+    Bounds max⟨A,H⟩ over M = {H ⪰ 0, tr H ≤ r², Σ|H_ij| ≤ ρ²} (constraint 3 of Algorithm 2). A
+    clipped eigenvalue above and a sparse ascent below come first; only if they are further apart
+    than the tolerance does a first-order method close the gap.
+
+    Parameters
+    ----------
+    gram : (d, d) symmetric matrix A
+    l2_radius, l1_radius : radii r and ρ
+    tolerance : relative gap (upper − lower)/upper to reach
+    warm_start : an answer for a similar matrix of the same size, to start from
+    max_iterations : steps of the first-order method after which the answer is given as it stands
+
+    Examples
+    --------
+    >>> gram = np.diag([1.0, 2.0, 4.0])
+    >>> answer = worst_direction(gram, l2_radius=1.0, l1_radius=1.5)
+    >>> answer.status, round(answer.lower, 2), round(answer.upper, 2)
+    ('converged', 4.0, 4.0)
+    """
+    matrix = check_symmetric(gram, "gram")
+    r, rho = check_radius(l2_radius, "l2_radius"), check_radius(l1_radius, "l1_radius")
+    tolerance = check_positive(tolerance, "tolerance")
+    max_iterations = check_count(max_iterations, "max_iterations", minimum=0)
+    require_memory(7 * matrix.nbytes, f"the worst direction of a {matrix.shape} matrix")
+    problem = _Problem.normalized(matrix, r, rho)
+    bracket = _cheap_bracket(problem, tolerance)
+    if warm_start is not None:
+        bracket = problem.warmed(bracket, warm_start)
+    if bracket.gap <= tolerance:
+        upper = proven_upper(problem.gram, bracket.multiplier, problem.l1_radius)
+        answer = problem.certified(bracket, upper, tolerance)
+        if answer.status == "converged":
+            return answer
+    bracket = close_bracket(
+        problem.gram,
+        bracket,
+        problem.l1_radius,
+        gap=0.98 * tolerance,
+        max_iterations=max_iterations,
+    )
+    return problem.certified(bracket, problem.prove_upper(bracket), tolerance)
+
+
+def worst_direction_of_rows(
+    X: Rows,
+    weights: object | None = None,
+    *,
+    l2_radius: float,
+    l1_radius: float,
+    tolerance: float = 1e-3,
+    max_iterations: int = 2000,
+) -> WorstDirection:
+    """The same as `worst_direction`, from rows and their weights instead of a Gram matrix.
+
+    The matrix is A = (1/n) Σ weights·xxᵀ. With fewer rows than features, A is not formed if the
+    n×n matrix of inner products already proves the bound (it knows the trace constraint only).
+
+    Parameters
+    ----------
+    X : (n, d) array or SciPy sparse matrix
+    weights : (n,) not negative; ones if not given
+    l2_radius, l1_radius, tolerance, max_iterations : as in `worst_direction`
+
+    Examples
+    --------
+    >>> answer = worst_direction_of_rows(np.eye(3), l2_radius=1.0, l1_radius=1.0)
+    >>> round(answer.upper, 3)
+    0.333
+    """
+    rows = check_rows(X)
+    n, d = rows.shape
+    row_weights = check_weights(weights, "weights", length=n)
+    r, rho = check_radius(l2_radius, "l2_radius"), check_radius(l1_radius, "l1_radius")
+    check_positive(tolerance, "tolerance")
+    halves = weighted_rows(rows, row_weights / n)
+    if n < d:
+        answer = _from_inner_products(halves, r, rho, tolerance)
+        if answer.status == "converged":
+            return answer
+    require_memory(8 * 8 * d**2, f"the second moment of {d} features")
+    return worst_direction(
+        gram_of(halves),
+        l2_radius=r,
+        l1_radius=rho,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+    )
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """The problem over a matrix of ordinary entries and directions of l2 radius 1."""
+
+    gram: FloatArray
+    l1_radius: float
+    l2_radius: float
+    scale: float
+
+    @classmethod
+    def normalized(cls, gram: FloatArray, l2_radius: float, l1_radius: float) -> _Problem:
+        largest = float(np.abs(gram).max())
+        if largest > MAX_ENTRY or 0 < largest < 1 / MAX_ENTRY:
+            place = ", ".join(str(i) for i in np.argwhere(np.abs(gram) == largest)[0])
+            raise ValueError(
+                f"gram[{place}] has magnitude {largest:g}, but the largest magnitude must lie "
+                f"between {1 / MAX_ENTRY:g} and {MAX_ENTRY:g}; rescale gram"
+            )
+        scale = power_of_two(largest)
+        return cls(gram / scale, l1_radius / l2_radius, l2_radius, scale)
+
+    def warmed(self, bracket: Bracket, answer: WorstDirection) -> Bracket:
+        """The bracket, improved by the witnesses of an earlier answer; bounds are computed anew."""
+        if answer.multiplier.shape != self.gram.shape:
+            raise ValueError(
+                f"warm_start must be for a matrix of shape {self.gram.shape}, "
+                f"got one for {answer.multiplier.shape}"
+            )
+        lifted = answer.lifted / max(float(np.trace(answer.lifted)), 1e-300)
+        return improve(bracket, self.gram, lifted, answer.multiplier / self.scale, self.l1_radius)
+
+    def prove_upper(self, bracket: Bracket) -> float:
+        """The bracket's upper bound if the checker accepts it, else what it does accept."""
+        claim = bracket.upper * (1 + 1e-9) + 1e-300
+        radii = {"l2_radius": 1.0, "l1_radius": self.l1_radius}
+        if proves_upper_bound(claim, self.gram, bracket.multiplier, **radii):
+            return claim
+        return proven_upper(self.gram, bracket.multiplier, self.l1_radius)
+
+    def certified(self, bracket: Bracket, upper: float, tolerance: float) -> WorstDirection:
+        """The answer in the caller's units: a proven upper bound, and the lower one checked."""
+        lower = bracket.lower * (1 - 1e-9)
+        radii = {"l2_radius": 1.0, "l1_radius": self.l1_radius}
+        if not proves_lower_bound(lower, self.gram, bracket.lifted, **radii):
+            lower = 0.0
+        unit, witness = self.l2_radius**2 * self.scale, bracket.lifted
+        is_direction = witness.ndim == 1
+        return WorstDirection(
+            lower=lower * unit,
+            upper=upper * unit,
+            direction=self.l2_radius * witness if is_direction else None,
+            multiplier=bracket.multiplier * self.scale,
+            status="converged" if upper - lower <= tolerance * upper else "undecided",
+            _lifted=None if is_direction else self.l2_radius**2 * witness,
+        )
+
+
+def _cheap_bracket(problem: _Problem, tolerance: float) -> Bracket:
+    """A clipped eigenvalue above (its Ritz value, not yet proven) and a sparse ascent below."""
+    gram, precision = problem.gram, min(1e-3, tolerance / 10)
+
+    def climb(starts: FloatArray) -> tuple[float, FloatArray]:
+        values, found = ascend(lambda v: v @ gram, starts, problem.l1_radius, precision=precision)
+        return max(float(values[0]), 0.0), found[0]
+
+    below = climb(column_starts(gram, N_STARTS))
+    good_enough = below[0] / (1 + RITZ_DOUBT) / max(1 - tolerance, 1e-3)
+    clip = best_clip(gram, problem.l1_radius, good_enough=good_enough)
+    below = max(below, climb(clip.eigenvector[None]), key=lambda found: found[0])
+    multiplier = np.clip(gram, -clip.level, clip.level)
+    return Bracket(*below, max(clip.value, below[0]), multiplier)
+
+
+def _from_inner_products(
+    halves: Rows, l2_radius: float, l1_radius: float, tolerance: float
+) -> WorstDirection:
+    """Bounds from rows alone: A = halvesᵀ·halves has the eigenvalues of halves·halvesᵀ."""
+    n, d = halves.shape
+    kernel = gram_of(halves.T)
+    values, vectors = run_interruptibly(np.linalg.eigh, kernel)
+    starts = np.concatenate([(vectors[:, -1] @ halves)[None], _largest_rows(halves, N_STARTS)])
+    reached, directions = ascend(
+        lambda v: (halves.T @ (halves @ v.T)).T,
+        starts,
+        l1_radius / l2_radius,
+        precision=min(1e-3, tolerance / 10),
+    )
+    error = (d + 4) * EPS * float(np.abs(kernel).max())
+    upper = (max(float(values[-1]), 0.0) * (1 + 1e-9) + n * error) * l2_radius**2
+    # With no multiplier only the trace counts, and an l1 radius of √n·r lets the checker charge
+    # the rounding of n×n entries.
+    proven = proves_upper_bound(
+        upper,
+        kernel,
+        np.zeros_like(kernel),
+        l2_radius=l2_radius,
+        l1_radius=np.sqrt(n) * l2_radius,
+        gram_error=error / 2,
+    )
+    upper = upper if proven else np.inf
+    direction = l2_radius * directions[0]
+    lower = max(float(reached[0]), 0.0) * l2_radius**2 * (1 - 1e-9)
+    radii = {"l2_radius": l2_radius, "l1_radius": l1_radius}
+    whole = halves * np.sqrt(n)
+    if not proves_optimum(lower, whole, direction, outlier_fraction=0.0, **radii):
+        lower = 0.0
+    return WorstDirection(
+        lower=lower,
+        upper=upper,
+        direction=direction,
+        multiplier=np.broadcast_to(np.float64(0), (d, d)),
+        status="converged" if upper - lower <= tolerance * upper else "undecided",
+    )
+
+
+def _largest_rows(rows: Rows, n_rows: int) -> FloatArray:
+    sizes = np.asarray((rows * rows).sum(axis=1)).ravel()
+    chosen = rows[np.argsort(-sizes, kind="stable")[:n_rows]]
+    return np.asarray(chosen.toarray() if hasattr(chosen, "toarray") else chosen)

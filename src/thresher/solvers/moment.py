@@ -1,0 +1,99 @@
+"""The weighted second moment of rows, kept current while their weights change.
+
+Everything the outlier removal asks of the rows goes through here: the d×d matrix, its change when
+few weights change, and squared projections. Dense rows are worked on in single precision where the
+rounding that this costs is bounded and small; the bound is carried along as `error` and paid for
+in every certificate.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from thresher.validation import FloatArray, Rows, is_sparse
+
+UNIT_ROUNDOFF = {np.dtype(np.float32): 2.0**-24, np.dtype(np.float64): 2.0**-53}
+MAX_BLOCK_ROWS = 2048
+MAX_BLOCK_FLOPS = 2e10  # a block takes well under a second, so an interrupt is answered
+
+
+def single_precision_error(rows: Rows) -> float:
+    """The relative error of an entry if the second moment is formed in single precision."""
+    block = min(rows.shape[0], MAX_BLOCK_ROWS)
+    return float("inf") if is_sparse(rows) else (block + 8) * 2.0**-24
+
+
+class SecondMoment:
+    """A = (1/n) Σ weights·xxᵀ for rows whose weights start at one.
+
+    Attributes
+    ----------
+    gram : (d, d) float64 array, symmetric
+    error : bound on the rounding error of each of its entries
+    weights : (m,) the weights it belongs to
+    """
+
+    def __init__(self, rows: Rows, *, n_rows: int, single_precision: bool) -> None:
+        self._exact_rows = rows
+        self._rows = rows.astype(np.float32) if single_precision else rows
+        self._n_rows = n_rows
+        self.weights = np.ones(rows.shape[0])
+        self.gram, self.error = self._moment(self._rows, None)
+
+    def reweight(self, weights: FloatArray) -> None:
+        """Move to new weights at the cost of the rows whose weight changed."""
+        changed = np.flatnonzero(weights != self.weights)
+        for sign in (1.0, -1.0):
+            change = sign * (weights - self.weights)[changed]
+            part = changed[change > 0]
+            if part.size:
+                gram, error = self._moment(self._rows[part], change[change > 0])
+                self.gram += sign * gram
+                self.error += error + 2 * UNIT_ROUNDOFF[np.dtype(np.float64)] * self._largest()
+        self.weights = weights
+
+    def refresh(self) -> None:
+        """Recompute from the rows, in double precision: what cancelled in updates is forgotten."""
+        kept = np.flatnonzero(self.weights)
+        rows = self._exact_rows[kept] if kept.size < self.weights.size else self._exact_rows
+        self.gram, self.error = self._moment(rows, self.weights[kept])
+
+    def squared_projections(self, directions: FloatArray) -> FloatArray:
+        """(x·v)² for every row x (down) and direction v (across)."""
+        dtype = self._rows.dtype
+        projections = self._rows @ np.ascontiguousarray(directions.T, dtype=dtype)
+        return np.square(np.asarray(projections, dtype=np.float64))
+
+    def _largest(self) -> float:
+        return float(np.abs(np.einsum("ii->i", self.gram)).max())
+
+    def _moment(self, rows: Rows, weights: FloatArray | None) -> tuple[FloatArray, float]:
+        d = rows.shape[1]
+        gram = np.zeros((d, d))
+        step = max(1, min(MAX_BLOCK_ROWS, int(MAX_BLOCK_FLOPS / d**2)))
+        for start in range(0, rows.shape[0], step):
+            block = rows[start : start + step]
+            if weights is not None:
+                block = weighted_rows(block, weights[start : start + step])
+            gram += gram_of(block)
+        gram /= self._n_rows
+        # |fl(Σ xy) − Σ xy| ≤ γ Σ|xy| ≤ γ·(largest diagonal entry), with the block's length in γ;
+        # the last terms are for the square roots, the casts and the sums over blocks.
+        n_blocks = -(-rows.shape[0] // step)
+        roundoff = UNIT_ROUNDOFF[rows.dtype]
+        gamma = 1.01 * ((min(step, rows.shape[0]) + 8) * roundoff + n_blocks * 2.0**-52)
+        return gram, gamma * float(np.einsum("ii->i", gram).max())
+
+
+def gram_of(block: Rows) -> Any:
+    """The inner products of the columns, as a dense matrix."""
+    product = block.T @ block
+    return product.toarray() if is_sparse(product) else product
+
+
+def weighted_rows(block: Rows, weights: FloatArray) -> Rows:
+    """Every row times the root of its weight."""
+    factors = np.sqrt(weights).astype(block.dtype)[:, None]
+    return block.multiply(factors).tocsr() if is_sparse(block) else block * factors

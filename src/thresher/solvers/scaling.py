@@ -1,0 +1,102 @@
+"""Rows brought to an ordinary scale, so that no solver meets a number it cannot square."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.validation import FloatArray, Rows, is_sparse
+
+OUT_OF_SCALE = 1e6
+ORDINARY = (1e-9, 1e9)
+LARGEST, SMALLEST = 1e140, 1e-140
+
+
+@dataclass(frozen=True)
+class ScaledRows:
+    """Rows divided by `scale`, without those that were given up.
+
+    Attributes
+    ----------
+    rows : the kept rows over `scale`, a power of two
+    kept : indices of the kept rows, or None if all were kept
+    n_rows : how many rows there were before
+    required : the sum that admissible weights of the kept rows must have
+    """
+
+    rows: Rows
+    kept: NDArray[np.intp] | None
+    n_rows: int
+    required: float
+    scale: float
+
+    def spread(self, weights: FloatArray) -> FloatArray:
+        """Weights for all rows: zero for those that were given up."""
+        if self.kept is None:
+            return weights
+        spread = np.zeros(self.n_rows)
+        spread[self.kept] = weights
+        return spread
+
+
+def scale_rows(rows: Rows, outlier_fraction: float) -> ScaledRows:
+    """The rows at an ordinary scale; rows a million times larger than the rest are given up.
+
+    Heuristic: if the ⌊ξn⌋ largest rows (by largest entry) include some that exceed the largest of
+    the others a million times, any weight on those would dominate the variance, so they get none
+    before anything is computed. Every bound is proven afterwards from the original rows.
+
+    Raises
+    ------
+    ValueError
+        if what remains is so large or so small that its square is not a number
+    """
+    n_rows = rows.shape[0]
+    required = (1 - outlier_fraction) * n_rows
+    values = rows.data if is_sparse(rows) else rows
+    largest = float(max(values.max(), -values.min())) if values.size else 0.0
+    kept = None
+    if largest > ORDINARY[1] or (largest > 0 and largest > 1e3 * _root_mean_square(values)):
+        sizes = _largest_entries(rows)
+        bound = float(np.sort(sizes)[n_rows - 1 - int(outlier_fraction * n_rows)])
+        if largest > OUT_OF_SCALE * bound:
+            kept = np.flatnonzero(sizes <= OUT_OF_SCALE * bound)
+            rows = rows[kept]
+            largest = float(sizes[kept].max())
+    if largest > LARGEST or 0 < largest < SMALLEST:
+        raise ValueError(_message(rows, kept, largest))
+    scale = power_of_two(largest)
+    if scale != 1:
+        rows = rows / scale
+    return ScaledRows(rows, kept, n_rows, required, scale)
+
+
+def power_of_two(largest: float) -> float:
+    """What to divide by, without rounding, so that a largest magnitude becomes ordinary."""
+    if largest == 0 or ORDINARY[0] <= largest <= ORDINARY[1]:
+        return 1.0
+    return float(2.0 ** np.round(np.log2(largest)))
+
+
+def _root_mean_square(values: FloatArray) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.sqrt(np.vdot(values, values) / values.size))
+
+
+def _largest_entries(rows: Rows) -> FloatArray:
+    if is_sparse(rows):
+        return np.asarray(abs(rows).max(axis=1).toarray()).ravel()
+    largest: FloatArray = np.maximum(rows.max(axis=1), -rows.min(axis=1))
+    return largest
+
+
+def _message(rows: Rows, kept: NDArray[np.intp] | None, largest: float) -> str:
+    position = int(_largest_entries(rows).argmax())
+    row = position if kept is None else int(kept[position])
+    column = int(abs(rows[[position]]).argmax())
+    return (
+        f"X[{row}, {column}] has magnitude {largest:g}, but what is kept of X must lie between "
+        f"{SMALLEST:g} and {LARGEST:g} to be squared; rescale X or drop the row"
+    )
