@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)  # twice the unit roundoff: every allowance below is doubled
 BLOCK_BYTES = 2**26
+OVERFLOWS = np.errstate(over="ignore", invalid="ignore")  # what is no number proves nothing
 
 
+@OVERFLOWS
 def proves_upper_bound(
     claim: float,
     gram: FloatArray,
@@ -39,9 +41,11 @@ def proves_upper_bound(
     d = gram.shape[0]
     largest = float(np.abs(multiplier).max()) + gram_error
     eigenvalue = (claim - l1_radius**2 * largest * (1 + 4 * EPS)) / l2_radius**2 * (1 - 4 * EPS)
-    if eigenvalue < 0:
+    if not 0 <= eigenvalue < math.inf:
         return False
     slack = multiplier - gram
+    if not slack.any():
+        return True  # nothing is left to have an eigenvalue: a zero matrix has a bound of zero
     diagonal = np.einsum("ii->i", slack)
     subtraction = d * EPS * (float(np.abs(diagonal).max()) + 2 * largest)
     allowance = (d + 3) * EPS * (d * eigenvalue + float(np.abs(diagonal).sum())) + subtraction
@@ -49,6 +53,7 @@ def proves_upper_bound(
     return _is_positive_definite(slack)
 
 
+@OVERFLOWS
 def proves_lower_bound(
     claim: float,
     gram: FloatArray,
@@ -67,7 +72,7 @@ def proves_lower_bound(
         return claim == -math.inf
     d = gram.shape[0]
     if lifted.ndim == 1:
-        trace, l1_norm = float(lifted @ lifted), float(np.abs(lifted).sum()) ** 2
+        trace, l1_norm = float(lifted @ lifted), _square(float(np.abs(lifted).sum()))
         value, magnitude = float(lifted @ gram @ lifted), float(np.abs(gram).max()) * l1_norm
     else:
         if not np.array_equal(lifted, lifted.T):
@@ -86,6 +91,7 @@ def proves_lower_bound(
     return claim <= _scaled_into(value, trace, l1_norm, l2_radius, l1_radius) or claim <= 0
 
 
+@OVERFLOWS
 def proves_optimum(
     claim: float,
     rows: Any,
@@ -111,22 +117,16 @@ def proves_optimum(
     factor = factor[used]
     scores = np.empty(n)
     for start, block in _dense_blocks(rows, used):
-        with np.errstate(over="ignore", invalid="ignore"):
-            projected = block @ factor
-            doubt = (used.size + 2) * EPS * np.sqrt(np.einsum("ij,ij->i", block, block))
-            spread = doubt[:, None] * np.sqrt(np.einsum("ij,ij->j", factor, factor))
-            certain = np.maximum(np.abs(projected) - spread, 0)
-            scores[start : start + len(block)] = np.einsum("ij,ij->i", certain, certain)
-    scores[np.isnan(scores)] = np.inf
+        scores[start : start + len(block)] = _least_scores(block, factor)
     scores.sort()
     kept = (1 - outlier_fraction) * n * (1 - 4 * EPS)
     whole = int(kept)
     total = scores[:whole].sum() + (kept - whole) * (scores[whole] if whole < n else 0.0)
     trace = float(np.einsum("ij,ij->", factor, factor))
-    lifted = float(np.abs(factor @ factor.T).sum()) if k > 1 else float(np.abs(factor).sum()) ** 2
+    lifted = np.abs(factor @ factor.T).sum() if k > 1 else _square(float(np.abs(factor).sum()))
     value = total / n * (1 - (n + k) * EPS)
     slack = 1 + 4 * (used.size + k) * EPS
-    return bool(claim <= _scaled_into(value, trace * slack, lifted * slack, l2_radius, l1_radius))
+    return bool(claim <= _scaled_into(value, trace * slack, float(lifted) * slack, l2_radius, l1_radius))
 
 
 def proves_hinge_bound(
@@ -165,13 +165,21 @@ def proves_hinge_bound(
 
 
 def accepts_worst_direction(
-    gram: FloatArray, answer: Any, *, l2_radius: float, l1_radius: float
+    gram: FloatArray,
+    answer: Any,
+    *,
+    l2_radius: float,
+    l1_radius: float,
+    tolerance: float = 1e-3,
 ) -> bool:
-    """Whether every bound of an answer of `worst_direction` on this Gram matrix is proven."""
+    """Whether bounds and status of an answer of `worst_direction` on this matrix are proven."""
     witness = answer.direction if answer.direction is not None else answer.lifted
     radii = {"l2_radius": l2_radius, "l1_radius": l1_radius}
-    return proves_lower_bound(answer.lower, gram, witness, **radii) and proves_upper_bound(
-        answer.upper, gram, answer.multiplier, **radii
+    close = answer.upper - answer.lower <= tolerance * answer.upper < math.inf
+    return (
+        proves_lower_bound(answer.lower, gram, witness, **radii)
+        and proves_upper_bound(answer.upper, gram, answer.multiplier, **radii)
+        and answer.status == ("converged" if close else "undecided")
     )
 
 
@@ -247,6 +255,7 @@ def proves_weights(weights: FloatArray, outlier_fraction: float) -> bool:
     return in_range and float(weights.sum()) >= (1 - outlier_fraction) * n * (1 - n * EPS)
 
 
+@OVERFLOWS
 def weighted_second_moment(
     rows: Any, weights: FloatArray, *, n_rows: int
 ) -> tuple[FloatArray, float]:
@@ -261,6 +270,26 @@ def weighted_second_moment(
     return (gram + gram.T) / 2, error
 
 
+def _least_scores(block: FloatArray, factor: FloatArray) -> FloatArray:
+    """For every row x at most xᵀHx with H = factor·factorᵀ, whatever the rounding; always finite.
+
+    Rows whose squared length is no number are divided by their largest entry first.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares, sizes = np.einsum("ij,ij->i", block, block), np.ones(len(block))
+        huge = np.flatnonzero(~(squares < 1e300))
+        if huge.size:
+            sizes[huge] = np.abs(block[huge]).max(axis=1)
+            block = block / sizes[:, None]
+            squares = np.einsum("ij,ij->i", block, block)
+        doubt = (block.shape[1] + 3) * EPS * np.sqrt(squares)
+        spread = doubt[:, None] * np.sqrt(np.einsum("ij,ij->j", factor, factor))
+        certain = np.maximum(np.abs(block @ factor) - spread, 0) * sizes[:, None]
+        scores = np.einsum("ij,ij->i", certain, certain)
+    # Lower is safe: what is no number counts nothing, what overflowed less than it should.
+    return np.minimum(np.nan_to_num(scores, nan=0.0), 1e300 / len(block))
+
+
 def _removal_status(answer: Any, max_variance: float | None, tolerance: float) -> str:
     if max_variance is None:
         tight = answer.variance_lower <= (1 + tolerance) * answer.optimum_lower
@@ -268,6 +297,10 @@ def _removal_status(answer: Any, max_variance: float | None, tolerance: float) -
     if answer.variance_upper <= max_variance:
         return "feasible"
     return "infeasible" if answer.optimum_lower > max_variance else "undecided"
+
+
+def _square(value: float) -> float:
+    return value * value  # `value**2` raises OverflowError
 
 
 def _scaled_into(
@@ -279,28 +312,31 @@ def _scaled_into(
 
 def _is_positive_definite(matrix: FloatArray) -> bool:
     try:
-        np.linalg.cholesky(matrix)
+        factor = np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
         return False
-    return True
+    return math.isfinite(float(np.trace(factor)))  # LAPACK lets NaN pass
 
 
 def _support_from_above(gradient: FloatArray, l2_radius: float, l1_radius: float) -> float:
     """The least value found of r‖S_t(g)‖₂ + ρt, a convex function of t; any t is an upper bound."""
-    magnitudes = np.abs(gradient)
+    scale = float(np.abs(gradient).max())
+    if scale == 0:
+        return 0.0
+    magnitudes = np.abs(gradient) / scale  # so that no square vanishes
 
     def value(level: float) -> float:
         excess = np.maximum(magnitudes - level, 0)
         return l2_radius * float(np.sqrt(excess @ excess)) + l1_radius * level
 
-    low, high = 0.0, float(magnitudes.max())
+    low, high = 0.0, 1.0
     best = min(value(low), value(high))
     for _ in range(80):
         third = (high - low) / 3
         left, right = value(low + third), value(high - third)
         best = min(best, left, right)
         low, high = (low, high - third) if left <= right else (low + third, high)
-    return best
+    return best * scale * (1 + 4 * EPS)
 
 
 def _dense_blocks(rows: Any, columns: NDArray[np.intp] | None) -> Any:

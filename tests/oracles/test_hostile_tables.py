@@ -7,7 +7,6 @@ from hypothesis.extra import numpy as hnp
 
 from thresher.geometry import Band
 from thresher.oracles import ArrayPool, DrawRequest, StreamPool
-from thresher.oracles.requests import admitted
 
 ANY_TABLE = hnp.arrays(np.float64, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=5))
 SANE = st.floats(-1e3, 1e3)

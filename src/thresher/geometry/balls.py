@@ -14,6 +14,8 @@ import numpy as np
 
 from thresher.validation import FloatArray, check_radius, check_vectors
 
+FAR = 1e20
+
 
 def soft_threshold(values: FloatArray, level: float | FloatArray) -> FloatArray:
     """Every entry moved towards zero by the level, and no further than zero."""
@@ -77,7 +79,8 @@ def support_points(vectors: FloatArray, l2_radius: float, l1_radius: float) -> F
     """For each row of a checked (k, d) array, the point of both balls that it points at most."""
     scale = np.abs(vectors).max(axis=1, keepdims=True)
     unit = vectors / np.where(scale > 0, scale, 1)
-    shrunk = soft_threshold(unit, _ratio_levels(np.abs(unit), l1_radius / l2_radius)[:, None])
+    ratio = min(l1_radius / l2_radius, 2 * vectors.shape[1] ** 0.5)  # beyond √d it never binds
+    shrunk = soft_threshold(unit, _ratio_levels(np.abs(unit), ratio)[:, None])
     l2_norm = np.linalg.norm(shrunk, axis=1, keepdims=True)
     l1_norm = np.abs(shrunk).sum(axis=1, keepdims=True)
     # Both norms are applied, so that rounding never leaves the region. Where t reached the largest
@@ -125,6 +128,8 @@ def _ratio_levels(magnitudes: FloatArray, ratio: float) -> FloatArray:
 
 
 def _project_one(v: FloatArray, r: float, rho: float) -> FloatArray:
+    if np.abs(v).max() > FAR * max(r, rho):  # spacing of floats exceeds the balls
+        return support_points(v[None], r, rho)[0]
     l1_norm, l2_norm = np.abs(v).sum(), np.linalg.norm(v)
     if l1_norm <= rho and l2_norm <= r:
         return v.copy()

@@ -61,6 +61,8 @@ class WorstDirection:
     @property
     def gap(self) -> float:
         """Relative distance of the bounds."""
+        if self.upper == np.inf:
+            return 1.0
         return (self.upper - self.lower) / self.upper if self.upper > 0 else 0.0
 
 
@@ -216,7 +218,7 @@ class _Problem:
             upper=upper * unit,
             direction=self.l2_radius * witness if is_direction else None,
             multiplier=bracket.multiplier * self.scale,
-            status="converged" if upper - lower <= tolerance * upper else "undecided",
+            status=_status(lower, upper, tolerance),
             _lifted=None if is_direction else self.l2_radius**2 * witness,
         )
 
@@ -275,8 +277,13 @@ def _from_inner_products(
         upper=upper,
         direction=direction,
         multiplier=np.broadcast_to(np.float64(0), (d, d)),
-        status="converged" if upper - lower <= tolerance * upper else "undecided",
+        status=_status(lower, upper, tolerance),
     )
+
+
+def _status(lower: float, upper: float, tolerance: float) -> Literal["converged", "undecided"]:
+    close = upper - lower <= tolerance * upper < np.inf  # an infinite bound is no bound
+    return "converged" if close else "undecided"
 
 
 def _largest_rows(rows: Rows, n_rows: int) -> FloatArray:

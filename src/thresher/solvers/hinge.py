@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from thresher.certificates import proves_hinge_bound
 from thresher.geometry.balls import project_onto_unit_region
@@ -24,7 +26,7 @@ from thresher.validation import (
 )
 
 INITIAL_WIDTH = 1.0  # of the smoothed kink, in units of the loss
-CORE_GAP = 5.0  # tolerances: from here on, rows and columns keep their roles, as a rule
+CORE_GAP = 7.0  # tolerances: from here on, rows and columns keep their roles, as a rule
 CORE_PATIENCE = 5  # the core gets this multiple of the iterations before it, or of 20
 SAFETY = 0.8  # of the tolerance is aimed at, and leaves the rest to the rounding of the proof
 FARTHEST = 1e3  # radii: a warm start beyond is moved closer before it is projected
@@ -126,9 +128,16 @@ def minimize_hinge(
         check_positive(tolerance, "tolerance"),
     )
     max_iterations = check_count(max_iterations, "max_iterations", minimum=0)
-    descent = _start(task, warm_start)
-    _solve(descent, task.tolerance, max_iterations)
-    return _certified(task, descent)
+    # Many short products: a second BLAS thread gains little, and on a busy machine costs a lot.
+    with _blas().limit(limits=1, user_api="blas"):
+        descent = _start(task, warm_start)
+        _solve(descent, task.tolerance, max_iterations)
+        return _certified(task, descent)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 def _start(task: _Task, warm_start: HingeMinimum | None) -> Descent:

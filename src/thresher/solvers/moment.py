@@ -16,13 +16,19 @@ from thresher.validation import FloatArray, Rows, is_sparse
 
 UNIT_ROUNDOFF = {np.dtype(np.float32): 2.0**-24, np.dtype(np.float64): 2.0**-53}
 MAX_BLOCK_ROWS = 2048
+SMALL_FLOPS = 1e8  # double precision costs nothing noticeable up to here
 MAX_BLOCK_FLOPS = 2e10  # a block takes well under a second, so an interrupt is answered
 
 
 def single_precision_error(rows: Rows) -> float:
-    """The relative error of an entry if the second moment is formed in single precision."""
-    block = min(rows.shape[0], MAX_BLOCK_ROWS)
-    return float("inf") if is_sparse(rows) else (block + 8) * 2.0**-24
+    """The relative error of an entry of the second moment in single precision.
+
+    Infinite where single precision is no option: sparse rows, and too few to gain anything.
+    """
+    n, d = rows.shape
+    if is_sparse(rows) or n * d**2 < SMALL_FLOPS:
+        return float("inf")
+    return (min(n, MAX_BLOCK_ROWS) + 8) * 2.0**-24
 
 
 class SecondMoment:

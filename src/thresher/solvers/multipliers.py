@@ -27,7 +27,7 @@ CURVATURE_FACTOR = 0.9  # on the curvature after every step, so that steps can g
 LONGEST_STEP = 1e3  # in radii: a longer one would land on the same point of the region
 EASE = 2.0  # the multipliers move once the smooth loss is within EASE smoothing errors of its least
 ROUNDING = 1e-13  # relative: a smaller increase of the smooth loss is taken for rounding
-CORE_WIDTHS = 1.5  # rows with a residual below this multiple of the kink's width may change roles
+CORE_WIDTHS = 1.0  # rows with a residual below this multiple of the kink's width may change roles
 CORE_LEVEL = 0.6  # columns with a pull below this share of the soft threshold stay at zero
 
 

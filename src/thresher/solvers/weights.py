@@ -175,7 +175,8 @@ def keep_smallest(
 
 def _linear_cut(mixed: FloatArray, required: float, cutoff: float, width: float) -> FloatArray:
     """clip((edge − score)/width, 0, 1) with the edge chosen so that the sum is `required`."""
-    low, high = cutoff - width, cutoff + width
+    # A little above, so that (high − cutoff)/width does not round to less than 1.
+    low, high = cutoff - width, (cutoff + width) * (1 + 2.0**-50)
     settled = float(np.count_nonzero(mixed <= low - width))
     near = mixed[(mixed > low - width) & (mixed < high)]
     edge, surplus = cutoff + width / 2, 1e-10 * required
