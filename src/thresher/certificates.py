@@ -123,10 +123,13 @@ def proves_optimum(
     whole = int(kept)
     total = scores[:whole].sum() + (kept - whole) * (scores[whole] if whole < n else 0.0)
     trace = float(np.einsum("ij,ij->", factor, factor))
-    lifted = np.abs(factor @ factor.T).sum() if k > 1 else _square(float(np.abs(factor).sum()))
+    if k > 1:
+        lifted = float(np.abs(factor @ factor.T).sum())
+    else:
+        lifted = _square(float(np.abs(factor).sum()))
     value = total / n * (1 - (n + k) * EPS)
     slack = 1 + 4 * (used.size + k) * EPS
-    return bool(claim <= _scaled_into(value, trace * slack, float(lifted) * slack, l2_radius, l1_radius))
+    return bool(claim <= _scaled_into(value, trace * slack, lifted * slack, l2_radius, l1_radius))
 
 
 def proves_hinge_bound(

@@ -3,6 +3,8 @@
     ThresherError
     ├── BudgetExceeded    a draw or a label would cost more than was allowed
     ├── UnknownId         an id that no draw has handed out (also a ValueError)
+    ├── LearningStopped   a run that cannot go on as it is
+    ├── DamagedFile       a file that is not what it should be (also a ValueError)
     ├── NotEnoughMemory   arrays that would not fit (also a MemoryError)
     └── AdversaryError    an adversary returned something that is no set of rows (also a ValueError)
 
@@ -43,6 +45,41 @@ class BudgetExceeded(ThresherError):
         super().__init__(f"{n_asked} {what} were asked for, but the budget leaves {n_left}; {kept}")
         self.n_asked = n_asked
         self.n_left = n_left
+
+
+class LearningStopped(ThresherError):
+    """A run that cannot go on: what it lacks is in the message, what it learned is kept.
+
+    Examples
+    --------
+    >>> print(LearningStopped("the pool gave no usable row"))
+    the pool gave no usable row
+    """
+
+
+class DamagedFile(ThresherError, ValueError):
+    """A file that Thresher did not write, or that is not whole any more; it was not changed.
+
+    Examples
+    --------
+    >>> print(DamagedFile("run.npz", "KeyError: header"))
+    run.npz is not a file that Thresher can read (KeyError: header); it was not changed
+    """
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(
+            f"{path} is not a file that Thresher can read ({reason}); it was not changed"
+        )
+
+
+class UncertifiedPhase(UserWarning):
+    """A phase whose solver missed its certificate; the phase's record says which, and by how much.
+
+    Examples
+    --------
+    >>> issubclass(UncertifiedPhase, UserWarning)
+    True
+    """
 
 
 class UnknownId(ThresherError, ValueError):

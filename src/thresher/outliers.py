@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 
 from thresher.certificates import proves_lower_bound, proves_optimum
+from thresher.memory import require_memory
 from thresher.solvers.ascent import ascend, column_starts, distinct
 from thresher.solvers.moment import SecondMoment, single_precision_error
 from thresher.solvers.scaling import ScaledRows, scale_rows
@@ -30,7 +31,7 @@ from thresher.validation import (
     check_count,
     check_fraction,
     check_positive,
-    check_radius,
+    check_radii,
     check_rows,
 )
 
@@ -130,12 +131,13 @@ def remove_outliers(
     ('tightest', True)
     """
     rows = check_rows(X)
-    r, rho = check_radius(l2_radius, "l2_radius"), check_radius(l1_radius, "l1_radius")
+    r, rho = check_radii(l2_radius, l1_radius)
     fraction = check_fraction(outlier_fraction, "outlier_fraction")
     tolerance = check_positive(tolerance, "tolerance")
     limit = None if max_variance is None else check_positive(max_variance, "max_variance")
     max_rounds = check_count(max_rounds, "max_rounds")
-    scaled = scale_rows(rows, fraction)
+    require_memory(6 * 8 * rows.shape[1] ** 2, f"the second moment of {rows.shape[1]} features")
+    scaled = scale_rows(rows, fraction, l2_radius=r)
     unit = (r * scaled.scale) ** 2
     search = _Search(scaled, rho / r, None if limit is None else limit / unit, tolerance)
     while not search.is_over() and search.n_rounds < max_rounds:

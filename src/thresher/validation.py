@@ -51,6 +51,16 @@ def check_radius(value: object, name: str) -> float:
     return radius
 
 
+def check_radii(l2_radius: object, l1_radius: object) -> tuple[float, float]:
+    """Both radii, neither so much larger that the other one is lost in rounding."""
+    r, rho = check_radius(l2_radius, "l2_radius"), check_radius(l1_radius, "l1_radius")
+    if not 1e-8 <= rho / r <= 1e8:
+        raise ValueError(
+            f"l1_radius must lie between 1e-8 and 1e8 times l2_radius, got {rho:g} and {r:g}"
+        )
+    return r, rho
+
+
 def check_fraction(value: object, name: str) -> float:
     """The value as a float in [0, 1)."""
     number = check_number(value, name)

@@ -32,6 +32,8 @@ class ArrayPool:
     ([0, 2], 3)
     """
 
+    is_replayable = True  # a pool of the same table and seed draws the same rows again
+
     def __init__(self, X: object, *, random_state: int | np.random.Generator | None = None) -> None:
         self._rows: Rows = check_rows(X, "X")
         self._rng = np.random.default_rng(random_state)

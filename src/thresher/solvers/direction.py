@@ -12,7 +12,7 @@ from thresher.memory import require_memory
 from thresher.solvers.ascent import ascend, column_starts
 from thresher.solvers.interruptible import run_interruptibly
 from thresher.solvers.moment import gram_of, weighted_rows
-from thresher.solvers.scaling import power_of_two
+from thresher.solvers.scaling import power_of_two, scale_rows
 from thresher.solvers.splitting import Bracket, close_bracket, improve
 from thresher.solvers.thresholding import best_clip, proven_upper
 from thresher.validation import (
@@ -20,7 +20,7 @@ from thresher.validation import (
     Rows,
     check_count,
     check_positive,
-    check_radius,
+    check_radii,
     check_rows,
     check_symmetric,
     check_weights,
@@ -28,7 +28,7 @@ from thresher.validation import (
 
 N_STARTS = 12
 RITZ_DOUBT = 5e-3  # by how much a proven bound may exceed the search's
-MAX_ENTRY = 1e200
+MAX_ENTRY, MAX_BOUND = 1e200, 1e280
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def worst_direction(
     ('converged', 4.0, 4.0)
     """
     matrix = check_symmetric(gram, "gram")
-    r, rho = check_radius(l2_radius, "l2_radius"), check_radius(l1_radius, "l1_radius")
+    r, rho = check_radii(l2_radius, l1_radius)
     tolerance = check_positive(tolerance, "tolerance")
     max_iterations = check_count(max_iterations, "max_iterations", minimum=0)
     require_memory(7 * matrix.nbytes, f"the worst direction of a {matrix.shape} matrix")
@@ -149,9 +149,10 @@ def worst_direction_of_rows(
     rows = check_rows(X)
     n, d = rows.shape
     row_weights = check_weights(weights, "weights", length=n)
-    r, rho = check_radius(l2_radius, "l2_radius"), check_radius(l1_radius, "l1_radius")
+    r, rho = check_radii(l2_radius, l1_radius)
     check_positive(tolerance, "tolerance")
     halves = weighted_rows(rows, row_weights / n)
+    scale_rows(halves, 0.0, l2_radius=r)  # refuses what cannot be squared
     if n < d:
         answer = _from_inner_products(halves, r, rho, tolerance)
         if answer.status == "converged":
@@ -183,6 +184,11 @@ class _Problem:
             raise ValueError(
                 f"gram[{place}] has magnitude {largest:g}, but the largest magnitude must lie "
                 f"between {1 / MAX_ENTRY:g} and {MAX_ENTRY:g}; rescale gram"
+            )
+        if largest > 0 and not 1 / MAX_BOUND <= l2_radius**2 * largest <= MAX_BOUND:
+            raise ValueError(
+                f"l2_radius squared times the largest magnitude of gram must lie between "
+                f"{1 / MAX_BOUND:g} and {MAX_BOUND:g}, got {l2_radius:g} squared times {largest:g}"
             )
         scale = power_of_two(largest)
         return cls(gram / scale, l1_radius / l2_radius, l2_radius, scale)
@@ -218,7 +224,7 @@ class _Problem:
             upper=upper * unit,
             direction=self.l2_radius * witness if is_direction else None,
             multiplier=bracket.multiplier * self.scale,
-            status=_status(lower, upper, tolerance),
+            status=_status(lower * unit, upper * unit, tolerance),
             _lifted=None if is_direction else self.l2_radius**2 * witness,
         )
 
@@ -244,6 +250,7 @@ def _from_inner_products(
 ) -> WorstDirection:
     """Bounds from rows alone: A = halvesᵀ·halves has the eigenvalues of halves·halvesᵀ."""
     n, d = halves.shape
+    require_memory(4 * 8 * n**2, f"the inner products of {n} rows")
     kernel = gram_of(halves.T)
     values, vectors = run_interruptibly(np.linalg.eigh, kernel)
     starts = np.concatenate([(vectors[:, -1] @ halves)[None], _largest_rows(halves, N_STARTS)])

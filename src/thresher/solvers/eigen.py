@@ -25,10 +25,11 @@ def top_eigenpair(matrix: Floats, *, n_steps: int = 24) -> tuple[float, Floats]:
     basis = np.zeros((n_steps, d), dtype=matrix.dtype)
     diagonal, off_diagonal = np.zeros(n_steps), np.zeros(n_steps)
     start = np.random.default_rng(0).standard_normal(d)
-    vector, size = (start / np.linalg.norm(start)).astype(matrix.dtype), n_steps
+    vector: Any = (start / np.linalg.norm(start)).astype(matrix.dtype)
+    size = n_steps
     for k in range(n_steps):
         basis[k] = vector
-        image: Floats = matrix @ vector
+        image: Any = matrix @ vector
         diagonal[k] = float(vector @ image)
         for _ in range(2):
             image -= (basis[: k + 1] @ image) @ basis[: k + 1]

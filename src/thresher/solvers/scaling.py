@@ -41,7 +41,7 @@ class ScaledRows:
         return spread
 
 
-def scale_rows(rows: Rows, outlier_fraction: float) -> ScaledRows:
+def scale_rows(rows: Rows, outlier_fraction: float, *, l2_radius: float) -> ScaledRows:
     """The rows at an ordinary scale; rows a million times larger than the rest are given up.
 
     Heuristic: if the ⌊ξn⌋ largest rows (by largest entry) include some that exceed the largest of
@@ -51,7 +51,8 @@ def scale_rows(rows: Rows, outlier_fraction: float) -> ScaledRows:
     Raises
     ------
     ValueError
-        if what remains is so large or so small that its square is not a number
+        if what remains is so large or so small that its square, or that of its product with the
+        l2 radius, is not a number
     """
     n_rows = rows.shape[0]
     required = (1 - outlier_fraction) * n_rows
@@ -65,8 +66,9 @@ def scale_rows(rows: Rows, outlier_fraction: float) -> ScaledRows:
             kept = np.flatnonzero(sizes <= OUT_OF_SCALE * bound)
             rows = rows[kept]
             largest = float(sizes[kept].max())
-    if largest > LARGEST or 0 < largest < SMALLEST:
-        raise ValueError(_message(rows, kept, largest))
+    for size in (largest, largest * l2_radius):
+        if size > LARGEST or 0 < size < SMALLEST:
+            raise ValueError(_message(rows, kept, largest, l2_radius))
     scale = power_of_two(largest)
     if scale != 1:
         rows = rows / scale
@@ -92,11 +94,12 @@ def _largest_entries(rows: Rows) -> FloatArray:
     return largest
 
 
-def _message(rows: Rows, kept: NDArray[np.intp] | None, largest: float) -> str:
+def _message(rows: Rows, kept: NDArray[np.intp] | None, largest: float, l2_radius: float) -> str:
     position = int(_largest_entries(rows).argmax())
     row = position if kept is None else int(kept[position])
     column = int(abs(rows[[position]]).argmax())
     return (
         f"X[{row}, {column}] has magnitude {largest:g}, but what is kept of X must lie between "
-        f"{SMALLEST:g} and {LARGEST:g} to be squared; rescale X or drop the row"
+        f"{SMALLEST:g} and {LARGEST:g} to be squared, and so must its product with l2_radius "
+        f"= {l2_radius:g}; rescale X or drop the row"
     )

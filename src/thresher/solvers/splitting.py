@@ -52,10 +52,13 @@ def close_bracket(
     gap : relative gap to reach
     max_iterations : steps after which the bracket is returned as it is
     """
+    if start.upper <= 0:
+        return start  # negative semidefinite: zero is the answer, and no penalty fits it
     best, penalty = start, PENALTY * start.upper
     copy = np.outer(start.lifted, start.lifted) if start.lifted.ndim == 1 else start.lifted
     dual = start.multiplier / penalty
     reference, since = start.gap, 0
+    negligible = 1e-12 * float(np.abs(gram).max())  # rounding allows no proof of less
     for iteration in range(1, max_iterations + 1):
         lifted = _project_trace(copy - dual + gram / penalty)
         mixed = RELAXATION * lifted + (1 - RELAXATION) * copy
@@ -64,7 +67,7 @@ def close_bracket(
         if iteration % CHECK_EVERY:
             continue
         best = improve(best, gram, lifted, penalty * dual, l1_radius)
-        if best.gap <= gap:
+        if best.gap <= gap or best.upper <= negligible:
             break
         if best.gap < 0.99 * reference:
             reference, since = best.gap, iteration

@@ -64,7 +64,8 @@ def proven_upper(
     A Ritz value lies below the eigenvalue and proves nothing, so it is raised, a little and then
     more, until the independent checker accepts. Infinite if it never does.
     """
-    eigenvalue = max(top_eigenpair(gram - multiplier, n_steps=40)[0], 0.0)
+    found = top_eigenpair(gram - multiplier, n_steps=40)[0]
+    eigenvalue = max(found, 0.0)
     base = l1_radius**2 * (float(np.abs(multiplier).max()) + gram_error) * (1 + 1e-12)
     d, largest = gram.shape[0], float(np.abs(gram).max())
     scale = max(eigenvalue, 1e-10 * largest, d * gram_error)
@@ -72,7 +73,8 @@ def proven_upper(
     # the checker rounds it.
     is_known = gram_error <= 1e-11 * largest
     exact = (1e-10, 1e-8) if is_known and d <= DENSE_SIZE else ()
-    for excess in (*exact, 2e-3, 1e-2, 5e-2, 0.5):
+    negative = (0.0,) if found <= 0 else ()  # then nothing need be added
+    for excess in (*negative, *exact, 2e-3, 1e-2, 5e-2, 0.5):
         claim = float(base + eigenvalue + excess * scale)
         if proves_upper_bound(
             claim, gram, multiplier, l2_radius=1.0, l1_radius=l1_radius, gram_error=gram_error

@@ -1,0 +1,342 @@
+"""Ask/tell: the learner names the rows whose labels it wants, and is told them in any order."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thresher.errors import BudgetExceeded, LearningStopped, UncertifiedPhase
+from thresher.learning.algorithm import LabelRequest, Request, Schedule, learn
+from thresher.learning.history import History, PhaseOutcome
+from thresher.learning.journal import Journal, RecordedDraw, load_journal, save_journal
+from thresher.learning.practical import PracticalSchedule
+from thresher.learning.task import Task
+from thresher.oracles import DrawRequest, IdArray, LabelSource, as_instance_source, reveal_labels
+from thresher.oracles.requests import Draw, check_ids
+from thresher.validation import FloatArray, Rows, check_labels
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Rows whose labels are wanted now: none of them was ever paid for.
+
+    Attributes
+    ----------
+    ids : (k,) integers
+    X : (k, d) the rows, dense or CSR
+    phase : which phase wants them, from 1
+    """
+
+    ids: IdArray
+    X: Rows
+    phase: int
+
+
+class ActiveLearner:
+    """Learns a sparse halfspace by asking for few labels, from a pool that may be poisoned.
+
+    Call `ask` for rows, `tell` their labels, until `ask` returns None. Labels may be told in parts
+    and in any order; whatever was told is kept, an id is asked for once, and a bad answer changes
+    nothing. `save` and `restore` continue a run elsewhere.
+
+    Parameters
+    ----------
+    pool : array, sparse matrix, data frame, iterator of rows, or any `InstanceSource`
+    sparsity : how many features the halfspace may use
+    noise_rate : share of dirty rows that must be borne, below one half
+    target_error : error at which learning may stop; None goes on while progress is possible
+    label_budget : most distinct labels that may be asked for; never exceeded
+    schedule : `PracticalSchedule()` if not given; `TheorySchedule(...)` for the paper's letter
+    random_state : integer seed or `np.random.Generator`
+
+    Attributes
+    ----------
+    halfspace_ : (d,) the current halfspace, unit norm once a phase is over, zeros before
+    n_labels_ : distinct ids whose label was told
+    n_draws_ : instances drawn, those outside the band too
+    n_queries_ : rows drawn by weight, with repetitions
+    phases_ : one `PhaseOutcome` for each finished phase
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((4000, 30))
+    >>> learner = ActiveLearner(X, sparsity=2, noise_rate=0.0, label_budget=120, random_state=0)
+    >>> while (question := learner.ask()) is not None:
+    ...     learner.tell(np.where(question.X[:, 3] + question.X[:, 5] > 0, 1, -1))
+    >>> np.flatnonzero(learner.halfspace_), learner.n_labels_ <= 120
+    (array([3, 5]), True)
+    """
+
+    def __init__(
+        self,
+        pool: object,
+        *,
+        sparsity: int,
+        noise_rate: float,
+        target_error: float | None = None,
+        label_budget: int | None = None,
+        schedule: Schedule | None = None,
+        random_state: int | np.random.Generator | None = None,
+    ) -> None:
+        seed = _as_seed(random_state)
+        self._source = as_instance_source(pool, random_state=seed)
+        self._task = Task(
+            n_features=self._source.n_features,
+            sparsity=sparsity,
+            noise_rate=noise_rate,
+            target_error=target_error,
+            label_budget=label_budget,
+        )
+        self._schedule = PracticalSchedule() if schedule is None else schedule
+        self._journal = Journal(seed=seed)
+        self._replay: list[RecordedDraw] = []
+        self._phases: list[PhaseOutcome] = []
+        rng = np.random.default_rng(seed)
+        self._run = learn(self._task, self._schedule, rng, observe=self._observe)
+        self._request: Request | None = None
+        self._is_started = self._is_over = False
+
+    # -- the conversation --------------------------------------------------------------------
+
+    def ask(self) -> Question | None:
+        """The rows whose labels are wanted next, or None when learning is over.
+
+        Asking again without telling returns the same rows. Drawing and solving happen here; an
+        interrupt or an error of the pool loses nothing, and the next `ask` goes on.
+
+        Raises
+        ------
+        BudgetExceeded : the schedule wants more labels than `label_budget` leaves
+        LearningStopped : the pool gave no usable row before the first phase was over
+        """
+        while not self._is_over:
+            request = self._pending()
+            if request is None:
+                break
+            if isinstance(request, DrawRequest):
+                self._send(self._draw(request))
+                continue
+            missing = self._missing(request)
+            if missing.size:
+                self._refuse_overspending(missing.size)
+                return Question(request.ids[missing], request.X[missing], request.phase)
+            self._send(np.array([self._journal.labels[i] for i in request.ids.tolist()]))
+        return None
+
+    def tell(self, labels: object, ids: object | None = None) -> None:
+        """Record labels of -1 or +1 for the rows of the last question, or for some of its ids.
+
+        Parameters
+        ----------
+        labels : one label for each id
+        ids : which rows they belong to; all of the last question, in its order, if not given
+
+        Raises
+        ------
+        ValueError : wrong number of labels, a label that is not -1 or +1, an id that was not
+            asked for, or one that was told otherwise before. Nothing is recorded then, and
+            everything told before is kept
+        """
+        request = self._request
+        if not isinstance(request, LabelRequest):
+            raise LearningStopped("tell was called without a question: call ask first")
+        asked = request.ids[self._missing(request)]
+        told = asked if ids is None else check_ids(ids)
+        self._check_asked(told, request)
+        values = check_answers(labels, told)
+        self._check_consistent(told, values)
+        self._journal.labels.update(zip(told.tolist(), values.tolist()))
+
+    # -- what is known so far ----------------------------------------------------------------
+
+    @property
+    def halfspace_(self) -> FloatArray:
+        """The halfspace of the last finished phase; zeros before."""
+        return self._phases[-1].halfspace if self._phases else np.zeros(self._task.n_features)
+
+    @property
+    def phases_(self) -> History:
+        """One outcome for each finished phase."""
+        return tuple(self._phases)
+
+    @property
+    def n_labels_(self) -> int:
+        """Distinct ids whose label was told."""
+        return len(self._journal.labels)
+
+    @property
+    def n_draws_(self) -> int:
+        """Instances drawn so far, those outside the band too."""
+        return sum(draw.n_drawn for draw in self._journal.draws)
+
+    @property
+    def n_queries_(self) -> int:
+        """Rows drawn by weight so far, with repetitions, in finished phases."""
+        return sum(outcome.n_queries for outcome in self._phases)
+
+    # -- stopping and going on ---------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write everything needed to go on later: one NPZ file, no pickles, written at once."""
+        save_journal(path, self._journal, self._task, self._schedule)
+
+    @classmethod
+    def restore(
+        cls, path: str | Path, pool: object, *, schedule: Schedule | None = None
+    ) -> ActiveLearner:
+        """The learner as it was saved, by replaying the recorded answers.
+
+        Parameters
+        ----------
+        path : a file that `save` wrote
+        pool : the same table, or the source that goes on delivering rows
+        schedule : needed only if a schedule of your own was used
+        """
+        saved = load_journal(path)
+        learner = cls(
+            pool,
+            sparsity=saved.task.sparsity,
+            noise_rate=saved.task.noise_rate,
+            target_error=saved.task.target_error,
+            label_budget=saved.task.label_budget,
+            schedule=schedule if schedule is not None else saved.schedule,
+            random_state=saved.journal.seed,
+        )
+        if learner._task != saved.task:
+            raise ValueError(
+                f"pool must have {saved.task.n_features} features like the saved run, "
+                f"got {learner._task.n_features}"
+            )
+        learner._replay = list(saved.journal.draws)
+        learner._journal.labels.update(saved.journal.labels)
+        learner.ask()
+        return learner
+
+    # -- inside ------------------------------------------------------------------------------
+
+    def _pending(self) -> Request | None:
+        if not self._is_started:
+            self._is_started = True
+            self._send(None)
+        return self._request
+
+    def _send(self, answer: Draw | FloatArray | None) -> None:
+        try:
+            self._request = self._run.send(answer)
+        except StopIteration:
+            self._request, self._is_over = None, True
+            if not self._phases:
+                raise LearningStopped(
+                    "the pool gave no usable row in the first phase: it is empty, or every row "
+                    "has an entry beyond the pruning radius. Check its scale; features should "
+                    "have mean 0 and variance 1"
+                ) from None
+
+    def _observe(self, outcome: PhaseOutcome) -> None:
+        self._phases.append(outcome)
+        if not outcome.is_certified:
+            warnings.warn(
+                f"phase {outcome.phase.index}: outlier removal is {outcome.removal_status}, "
+                f"hinge minimization is {outcome.loss_status}; phases_ has the bounds",
+                UncertifiedPhase,
+                stacklevel=4,
+            )
+
+    def _draw(self, request: DrawRequest) -> Draw:
+        recorded = self._replay.pop(0) if self._replay else None
+        if recorded is not None and recorded.X is not None:
+            draw = Draw(ids=recorded.ids, X=recorded.X, n_drawn=recorded.n_drawn)
+        else:
+            draw = self._source.draw(request)
+            if recorded is not None and not np.array_equal(draw.ids, recorded.ids):
+                raise LearningStopped(
+                    "the pool is not the one that this run was saved with: its rows come in "
+                    "another order. The saved file is unchanged"
+                )
+        is_replayable = getattr(self._source, "is_replayable", False)
+        self._journal.record(draw, keep_rows=not is_replayable)
+        return draw
+
+    def _missing(self, request: LabelRequest) -> IdArray:
+        known = self._journal.labels
+        return np.flatnonzero([i not in known for i in request.ids.tolist()])
+
+    def _refuse_overspending(self, n_wanted: int) -> None:
+        budget = self._task.label_budget
+        if budget is None:
+            return
+        told = sum(i in self._journal.labels for i in self._request_ids())
+        if n_wanted + self.n_labels_ > budget and not told:
+            raise BudgetExceeded(
+                "labels",
+                n_asked=n_wanted,
+                n_left=budget - self.n_labels_,
+                kept=f"{self.n_labels_} labels and {len(self._phases)} phases are kept",
+            )
+
+    def _request_ids(self) -> list[int]:
+        return self._request.ids.tolist() if isinstance(self._request, LabelRequest) else []
+
+    def _check_asked(self, ids: IdArray, request: LabelRequest) -> None:
+        unknown = np.flatnonzero(~np.isin(ids, request.ids))
+        if unknown.size:
+            raise ValueError(
+                f"ids[{unknown[0]}] = {ids[unknown[0]]} was not asked for; "
+                f"{self.n_labels_} labels told before are kept"
+            )
+
+    def _check_consistent(self, ids: IdArray, values: FloatArray) -> None:
+        seen = dict(self._journal.labels)
+        for i, value in zip(ids.tolist(), values.tolist()):
+            if seen.setdefault(i, value) != value:
+                raise ValueError(f"id {i} was told {seen[i]:+g} before, and {value:+g} now")
+
+
+def learn_actively(pool: object, label_source: LabelSource, **options: Any) -> ActiveLearner:
+    """The finished learner, after asking a label source for everything it wanted to know.
+
+    Parameters
+    ----------
+    pool : as in `ActiveLearner`
+    label_source : a callable `(ids, X)` that returns ±1 for each id, or has `.reveal(ids)`
+    options : the other parameters of `ActiveLearner`
+
+    Examples
+    --------
+    >>> from thresher.simulate import Gaussian, MaliciousOracle, random_target
+    >>> oracle = MaliciousOracle(distribution=Gaussian(50), target=random_target(50, 3, 0),
+    ...                          noise_rate=0.0, adversary=None, random_state=0)
+    >>> learner = learn_actively(oracle, oracle, sparsity=3, noise_rate=0.0, random_state=0)
+    >>> oracle.error_rate(learner.halfspace_) < 0.01
+    True
+    """
+    learner = ActiveLearner(pool, **options)
+    while (question := learner.ask()) is not None:
+        learner.tell(reveal_labels(label_source, question.ids, question.X))
+    return learner
+
+
+def check_answers(labels: object, ids: IdArray) -> FloatArray:
+    """The labels as ±1.0, one for each id, or an error that names the row."""
+    try:
+        return check_labels(labels, "labels", length=ids.size)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{error}; the rows asked for begin with id {ids[0]}") from error
+
+
+def _as_seed(random_state: int | np.random.Generator | None) -> int:
+    """An integer that can be written down, whatever the source of randomness."""
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise ValueError(f"random_state must not be negative, got {random_state}")
+        return int(random_state)
+    if random_state is not None and not isinstance(random_state, np.random.Generator):
+        raise TypeError(
+            f"random_state must be an integer, a Generator or None, got {random_state!r}"
+        )
+    return int(np.random.default_rng(random_state).integers(2**63))

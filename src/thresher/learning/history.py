@@ -1,0 +1,122 @@
+"""What happened in a phase: the record that schedules, drivers and reports read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from thresher.learning.examples import LabeledRows
+from thresher.learning.phase import Phase
+from thresher.learning.sampling import Pool
+from thresher.oracles import Draw
+from thresher.outliers import OutlierRemoval
+from thresher.solvers import HingeMinimum
+from thresher.validation import FloatArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PhaseOutcome:
+    """One finished phase: what it was asked, what it drew, proved and paid, and where it ended.
+
+    Parameters
+    ----------
+    phase : what was asked
+    halfspace : the halfspace it ended with, unit norm (w_k)
+    n_draws : instances drawn, those outside the band too (N_k)
+    n_kept : rows in the band that came back
+    n_pruned : rows of these with an entry beyond the pruning radius
+    n_queries : rows drawn by weight, with repetitions (m_k)
+    n_labels : distinct rows among them
+    n_labels_used : labeled rows in the hinge loss, reused ones too
+    weight_removed : share of the pool's weight that outlier removal took away
+    removal_status, variance_lower, variance_upper, optimum_lower : its certificate, in the units of
+        this phase's radius
+    loss, loss_gap, loss_status : hinge loss of the candidate, and its proven distance from the
+        least
+    fresh_error : share of this phase's newly drawn labels that the previous halfspace gets wrong,
+        a look at it that no fitting has spoiled; NaN in the first phase
+
+    Examples
+    --------
+    >>> from thresher.learning import PhaseOutcome
+    >>> "fresh_error" in PhaseOutcome.__dataclass_fields__
+    True
+    """
+
+    phase: Phase
+    halfspace: FloatArray
+    n_draws: int
+    n_kept: int
+    n_pruned: int
+    n_queries: int
+    n_labels: int
+    n_labels_used: int
+    weight_removed: float
+    removal_status: str
+    variance_lower: float
+    variance_upper: float
+    optimum_lower: float
+    loss: float
+    loss_gap: float
+    loss_status: str
+    fresh_error: float
+
+    @property
+    def is_certified(self) -> bool:
+        """Whether both solvers reached what they were asked for, with proof."""
+        return self.loss_status == "converged" and self.removal_status in ("tightest", "feasible")
+
+    @property
+    def band_mass(self) -> float:
+        """Share of the draws that fell into the band: the measured probability of the band."""
+        return self.n_kept / max(self.n_draws, 1)
+
+    def as_record(self) -> dict[str, Any]:
+        """The outcome as plain numbers and strings, the halfspace by its support and values."""
+        support = np.flatnonzero(self.halfspace)
+        own = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        own.pop("phase")
+        own["halfspace"] = {
+            "support": support.tolist(),
+            "values": self.halfspace[support].tolist(),
+        }
+        asked = {name: getattr(self.phase, name) for name in self.phase.__dataclass_fields__}
+        return {**asked, **own}
+
+
+History: TypeAlias = tuple[PhaseOutcome, ...]
+
+
+def summarize(
+    phase: Phase,
+    halfspace: FloatArray,
+    drawn: Draw,
+    pool: Pool,
+    removal: OutlierRemoval,
+    labeled: LabeledRows,
+    minimum: HingeMinimum,
+    *,
+    previous: FloatArray,
+) -> PhaseOutcome:
+    """The outcome of a phase, from what its steps returned."""
+    return PhaseOutcome(
+        phase=phase,
+        halfspace=halfspace,
+        n_draws=drawn.n_drawn,
+        n_kept=drawn.n_rows,
+        n_pruned=drawn.n_rows - pool.n_rows,
+        n_queries=round(float(labeled.weights[-labeled.n_fresh :].sum())),
+        n_labels=labeled.n_fresh,
+        n_labels_used=labeled.n_rows,
+        weight_removed=1 - float(removal.weights.sum()) / pool.n_rows,
+        removal_status=removal.status,
+        variance_lower=removal.variance_lower,
+        variance_upper=removal.variance_upper,
+        optimum_lower=removal.optimum_lower,
+        loss=minimum.loss,
+        loss_gap=minimum.gap,
+        loss_status=minimum.status,
+        fresh_error=labeled.fresh_error(previous),
+    )

@@ -1,0 +1,157 @@
+"""The recorded answers of a run, and a plain file that holds them.
+
+A run is a function of its seed and of the answers it was given, so the answers are all there is to
+save: labels by id, and draws. A table's draws are saved by their ids alone; rows that came from a
+stream or an oracle cannot be drawn again and are saved with them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from thresher.errors import DamagedFile
+from thresher.learning.constants import PaperConstants
+from thresher.learning.practical import PracticalSchedule
+from thresher.learning.task import Task
+from thresher.learning.theory import TheorySchedule
+from thresher.oracles import Draw, IdArray
+from thresher.validation import Rows, is_sparse
+
+FORMAT, VERSION = "thresher-run", 1
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedDraw:
+    """A draw as it is kept: with its rows, or by ids alone if the pool can draw it again."""
+
+    ids: IdArray
+    n_drawn: int
+    X: Rows | None
+
+
+@dataclass(eq=False)
+class Journal:
+    """The seed of a run and every answer it was given."""
+
+    seed: int
+    draws: list[RecordedDraw] = field(default_factory=list)
+    labels: dict[int, float] = field(default_factory=dict)
+
+    def record(self, draw: Draw, *, keep_rows: bool) -> None:
+        """Add a draw."""
+        self.draws.append(RecordedDraw(draw.ids, draw.n_drawn, draw.X if keep_rows else None))
+
+
+@dataclass(frozen=True, eq=False)
+class SavedRun:
+    """What a file of a run holds; `schedule` is None if it was not one of Thresher's own."""
+
+    journal: Journal
+    task: Task
+    schedule: PracticalSchedule | TheorySchedule | None
+
+
+def save_journal(path: str | Path, journal: Journal, task: Task, schedule: object) -> None:
+    """Write a run to an NPZ file: under another name first, so that none is ever half-written."""
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "seed": journal.seed,
+        "task": asdict(task),
+        "schedule": _describe(schedule),
+        "n_drawn": [draw.n_drawn for draw in journal.draws],
+    }
+    arrays: dict[str, Any] = {
+        "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
+        "label_ids": np.array(list(journal.labels), dtype=np.int64),
+        "label_values": np.array(list(journal.labels.values()), dtype=np.float64),
+    }
+    for number, draw in enumerate(journal.draws):
+        arrays[f"draw{number}.ids"] = draw.ids
+        if draw.X is not None:
+            arrays.update(_pack(draw.X, f"draw{number}"))
+    path = Path(path)
+    temporary = path.with_name(path.name + ".part")
+    with temporary.open("wb") as file:
+        np.savez(file, **arrays)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def load_journal(path: str | Path) -> SavedRun:
+    """Read a run from a file that `save_journal` wrote.
+
+    Raises
+    ------
+    DamagedFile : the file is not such a file, or not whole
+    """
+    try:
+        with np.load(Path(path), allow_pickle=False) as arrays:
+            return _parse(arrays)
+    except OSError as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise DamagedFile(str(path), str(error)) from error
+    except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise DamagedFile(str(path), f"{type(error).__name__}: {error}") from error
+
+
+def _parse(arrays: Mapping[str, Any]) -> SavedRun:
+    header = json.loads(bytes(arrays["header"]).decode())
+    if (header["format"], header["version"]) != (FORMAT, VERSION):
+        raise ValueError(f"format {header['format']!r} version {header['version']!r}")
+    draws = [
+        RecordedDraw(arrays[f"draw{number}.ids"], int(n_drawn), _unpack(arrays, f"draw{number}"))
+        for number, n_drawn in enumerate(header["n_drawn"])
+    ]
+    values = arrays["label_values"]
+    if not np.isin(values, (-1.0, 1.0)).all():
+        raise ValueError("a label is not -1 or +1")
+    labels = dict(zip(arrays["label_ids"].tolist(), values.tolist(), strict=True))
+    journal = Journal(int(header["seed"]), draws, labels)
+    return SavedRun(journal, Task(**header["task"]), _rebuild(header["schedule"]))
+
+
+def _describe(schedule: object) -> dict[str, Any] | None:
+    if isinstance(schedule, (PracticalSchedule, TheorySchedule)):
+        return {"kind": type(schedule).__name__, "fields": asdict(schedule)}
+    return None
+
+
+def _rebuild(description: dict[str, Any] | None) -> PracticalSchedule | TheorySchedule | None:
+    if description is None:
+        return None
+    values = dict(description["fields"])
+    if description["kind"] == PracticalSchedule.__name__:
+        return PracticalSchedule(**values)
+    return TheorySchedule(**{**values, "constants": PaperConstants(**values["constants"])})
+
+
+def _pack(X: Rows, name: str) -> dict[str, Any]:
+    if not is_sparse(X):
+        return {f"{name}.X": X}
+    return {
+        f"{name}.data": X.data,
+        f"{name}.indices": X.indices,
+        f"{name}.indptr": X.indptr,
+        f"{name}.shape": np.array(X.shape),
+    }
+
+
+def _unpack(arrays: Mapping[str, Any], name: str) -> Rows | None:
+    if f"{name}.X" in arrays:
+        return arrays[f"{name}.X"]
+    if f"{name}.data" not in arrays:
+        return None
+    parts = (arrays[f"{name}.data"], arrays[f"{name}.indices"], arrays[f"{name}.indptr"])
+    return sp.csr_array(parts, shape=tuple(arrays[f"{name}.shape"].tolist()))

@@ -1,0 +1,182 @@
+"""What learning would cost, and whether it can be done at all, before anything is paid."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+
+from thresher.learning.phase import Cost
+from thresher.learning.practical import PracticalSchedule
+from thresher.learning.theory import TheorySchedule
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The question, what two schedules would spend on it, and what no method can do.
+
+    Printing it gives a table.
+
+    Parameters
+    ----------
+    n_features, sparsity, target_error, noise_rate, failure_probability : the question
+    theory : the cost with the paper's constants, which nobody can pay
+    practical : the cost with the practical schedule, with which the learner runs
+
+    Examples
+    --------
+    >>> cost = Cost(phases=4, draws=40_000, labels=1600)
+    >>> answer = Plan(n_features=512, sparsity=8, target_error=0.25, noise_rate=0.1,
+    ...               failure_probability=0.05, theory=cost, practical=cost)
+    >>> answer.label_floor, answer.possible
+    (64.0, True)
+    >>> print(answer)
+    8 of 512 features, error 0.25, noise rate 0.1, failure probability 0.05
+    <BLANKLINE>
+                        theory   practical
+    phases                   4           4
+    draws               40,000      40,000
+    labels               1,600       1,600
+    labels / floor        25.0        25.0
+    <BLANKLINE>
+    label floor           64.0
+    noise limit          0.333
+    <BLANKLINE>
+    Nothing forbids it: ...
+    """
+
+    n_features: int
+    sparsity: int
+    target_error: float
+    noise_rate: float
+    failure_probability: float
+    theory: Cost
+    practical: Cost
+
+    @property
+    def noise_limit(self) -> float:
+        """The noise rate from which no method succeeds, however much it pays: 2ε/(1 + 2ε).
+
+        An adversary of rate η can make two targets look the same that disagree on a share
+        η/(1 − η) of the instances; one of them is then missed by at least half of it. This holds
+        for continuous distributions too; Kearns and Li's ε/(1 + ε) needs point masses.
+        """
+        return 2 * self.target_error / (1 + 2 * self.target_error)
+
+    @property
+    def label_floor(self) -> float:
+        """About how many labels any active learner needs: s·(log2(1/ε) + log2(d/s)) (Lemma 2)."""
+        s, d = self.sparsity, self.n_features
+        return s * (math.log2(d / s) - math.log2(self.target_error))
+
+    @property
+    def possible(self) -> bool:
+        """Whether the noise rate is below the limit."""
+        return self.noise_rate < self.noise_limit
+
+    @property
+    def message(self) -> str:
+        """Whether it can be done, in sentences that name the limits."""
+        eta, eps = self.noise_rate, self.target_error
+        arbitrary = eps / (1 + eps)
+        if not self.possible:
+            reachable = eta / (2 * (1 - eta))
+            return (
+                f"Impossible: at noise rate {eta:.3g} no method can be sure of error {eps:.3g}: "
+                f"the limit is {self.noise_limit:.3g}. Ask for an error above {reachable:.3g}, or "
+                "lower the noise."
+            )
+        if eta >= arbitrary:
+            return (
+                f"Possible for continuous distributions only: noise rate {eta:.3g} is below the "
+                f"limit {self.noise_limit:.3g}. Warning: it is not below {arbitrary:.3g}, Kearns "
+                "and Li's limit for arbitrary distributions."
+            )
+        return (
+            f"Nothing forbids it: noise rate {eta:.3g} is below {arbitrary:.3g}, Kearns and Li's "
+            f"limit for arbitrary distributions, and below {self.noise_limit:.3g}, the limit for "
+            "continuous ones."
+        )
+
+    def __str__(self) -> str:
+        question = (
+            f"{self.sparsity:,} of {self.n_features:,} features, error {self.target_error:g}, "
+            f"noise rate {self.noise_rate:g}, failure probability {self.failure_probability:g}"
+        )
+        floor = Decimal(self.label_floor)
+        columns = []
+        for title, cost in (("theory", self.theory), ("practical", self.practical)):
+            numbers = (cost.phases, cost.draws, cost.labels, cost.labels / floor)
+            columns.append([title, *(_readable(number) for number in numbers)])
+        names = ("", "phases", "draws", "labels", "labels / floor")
+        table = [f"{row[0]:<14}{row[1]:>12}{row[2]:>12}" for row in zip(names, *columns)]
+        limits = [
+            f"{'label floor':<14}{_readable(floor):>12}",
+            f"{'noise limit':<14}{self.noise_limit:>12.3g}",
+        ]
+        return "\n".join([question, "", *table, "", *limits, "", self.message])
+
+
+def plan(
+    *,
+    n_features: int,
+    sparsity: int,
+    target_error: float,
+    noise_rate: float,
+    failure_probability: float = 0.05,
+) -> Plan:
+    """What learning would cost in draws and labels, and whether the noise allows it.
+
+    Parameters
+    ----------
+    n_features : how many features there are (d)
+    sparsity : how many of them the halfspace may use (s)
+    target_error : the error rate to reach, in (0, 1) (ε)
+    noise_rate : the share of rows that an adversary owns, in [0, 1/2) (η)
+    failure_probability : the chance of missing the target, in (0, 1) (δ)
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter outside its range. A question that cannot be met is not an error: the plan
+        then says so.
+
+    Examples
+    --------
+    >>> answer = plan(n_features=500, sparsity=10, target_error=0.01, noise_rate=0.05)
+    >>> answer.possible
+    False
+    >>> round(answer.noise_limit, 4), round(answer.label_floor)
+    (0.0196, 123)
+    >>> answer.theory.phases
+    3
+    """
+    schedule = TheorySchedule(
+        n_features=n_features,
+        sparsity=sparsity,
+        target_error=target_error,
+        noise_rate=noise_rate,
+        failure_probability=failure_probability,
+    )
+    practical = PracticalSchedule().cost(
+        n_features=schedule.n_features,
+        sparsity=schedule.sparsity,
+        target_error=schedule.target_error,
+        noise_rate=schedule.noise_rate,
+    )
+    return Plan(
+        n_features=schedule.n_features,
+        sparsity=schedule.sparsity,
+        target_error=schedule.target_error,
+        noise_rate=schedule.noise_rate,
+        failure_probability=schedule.failure_probability,
+        theory=schedule.cost(),
+        practical=practical,
+    )
+
+
+def _readable(number: int | Decimal) -> str:
+    """The number with separators while that is short, in scientific notation beyond."""
+    if number >= 10**9:
+        return f"{Decimal(number):.1e}"
+    return f"{number:,}" if isinstance(number, int) else f"{number:,.1f}"

@@ -1,0 +1,227 @@
+"""The schedule that people run: the paper's shape with calibrated constants.
+
+What stays: phase 1 looks everywhere with radii 1 and √s; later phases have ρ = √(2s)·r, a band and
+a hinge scale proportional to r, and an outlier fraction proportional to η over the band's mass.
+What changes is named in docs/departures.md, and each change can be switched off here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+
+from thresher.learning.history import History
+from thresher.learning.phase import Cost, Phase
+from thresher.learning.task import Task
+from thresher.oracles import Draw
+from thresher.validation import check_count, check_positive
+
+
+@dataclass(frozen=True, kw_only=True)
+class PracticalSchedule:
+    """Radii, bands, sample sizes and stopping rules with which the learner works in practice.
+
+    Every constant was calibrated on simulated runs; none depends on the data it is used on.
+
+    Parameters
+    ----------
+    first_radius : l2 radius of the second phase
+    shrink : factor from one l2 radius to the next, while there is progress
+    band_factor : band width over l2 radius
+    hinge_factor : hinge scale over band width
+    first_hinge_scale : hinge scale of the first phase, whose band is everything
+    radius_per_angle : last l2 radius over the angle that belongs to the target error; a phase ends
+        about this factor closer than its radius
+    max_dirty_share : the narrowest band is the one in which an adversary who puts every dirty row
+        there would own this share; learning stops there
+    outlier_margin : outlier fraction over the expected share of dirty rows in the band
+    max_outlier_fraction : no phase gives up more of its weight than this
+    first_label_share : share of the labels that the first phase gets
+    labels_per_floor : labels in all, over s(log2(1/ε) + log2(d/s)), when no budget is given
+    min_labels_per_phase : over the sparsity; a smaller budget means fewer phases
+    unlabeled_factor : rows a phase over s²·ln d, between `min_unlabeled` and `max_unlabeled`
+    min_unlabeled, max_unlabeled : bounds of the rows a phase draws
+    variance_tolerance : relative gap at which the least-variance form of Algorithm 2 stops
+    loss_tolerance : how far above its minimum the hinge loss may stay
+    reuse_labels : let labels of earlier phases that lie in the band count again
+    keep_radius_without_progress : do not shrink the radius after a phase whose fresh labels put
+        the target outside the search region
+    use_every_row : let every row of the pool count with its weight, instead of drawing a sample by
+        weight; for labels that cost nothing
+    variance_factor : None for the least-variance form; a number C for the paper's form, weights
+        whose variance is at most C(b² + r²)
+
+    Examples
+    --------
+    >>> task = Task(n_features=500, sparsity=10, noise_rate=0.05, label_budget=1500)
+    >>> schedule = PracticalSchedule()
+    >>> schedule.n_phases(task), schedule.next_phase(task, ()).n_queries
+    (5, 450)
+    """
+
+    first_radius: float = 0.5
+    shrink: float = 0.6
+    band_factor: float = 2.0
+    hinge_factor: float = 0.5
+    first_hinge_scale: float = 0.25
+    radius_per_angle: float = 3.5
+    max_dirty_share: float = 0.3
+    outlier_margin: float = 1.5
+    max_outlier_fraction: float = 0.35
+    first_label_share: float = 0.3
+    labels_per_floor: float = 10.0
+    min_labels_per_phase: float = 6.0
+    unlabeled_factor: float = 13.0
+    min_unlabeled: int = 4000
+    max_unlabeled: int = 20_000
+    variance_tolerance: float = 0.2
+    loss_tolerance: float = 3e-3
+    reuse_labels: bool = True
+    keep_radius_without_progress: bool = True
+    use_every_row: bool = False
+    variance_factor: float | None = None
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(item.default, bool) or item.default is None:
+                continue
+            check = check_count if isinstance(item.default, int) else check_positive
+            check(value, item.name)
+        if not self.shrink < 1:
+            raise ValueError(f"shrink must be below 1, got {self.shrink}")
+        if not self.max_outlier_fraction < 1:
+            raise ValueError(
+                f"max_outlier_fraction must be below 1, got {self.max_outlier_fraction}"
+            )
+
+    # -- the interface of a schedule ---------------------------------------------------------
+
+    def next_phase(self, task: Task, history: History) -> Phase | None:
+        """The next phase, or None when the radius, the noise or the budget says to stop."""
+        n_phases, index = self.n_phases(task), len(history) + 1
+        left = self.n_labels(task) - sum(outcome.n_labels for outcome in history)
+        if index > n_phases or (left < 1 and not self.use_every_row):
+            return None
+        n_unlabeled = self._n_unlabeled(task)
+        r = 1.0 if index == 1 else self._radius(history)
+        s = task.sparsity
+        b = self.band_factor * r
+        n_queries = self._n_queries(task, index, n_phases, left)
+        return Phase(
+            index=index,
+            band_width=b,
+            l2_radius=r,
+            l1_radius=math.sqrt(s if index == 1 else 2 * s) * r,
+            hinge_scale=self.first_hinge_scale if index == 1 else self.hinge_factor * b,
+            loss_tolerance=self.loss_tolerance,
+            outlier_fraction=self._outlier_fraction(task.noise_rate),
+            max_variance=None
+            if self.variance_factor is None
+            else self.variance_factor * (b**2 + r**2),
+            variance_tolerance=self.variance_tolerance,
+            max_abs_entry=2 + math.log(n_unlabeled * task.n_features),
+            n_unlabeled=n_unlabeled,
+            max_draws=math.ceil(40 * n_unlabeled / min(b, 1.0)),
+            n_queries=None if self.use_every_row else n_queries,
+            failure_probability=1 / n_phases,
+        )
+
+    def after_draw(self, phase: Phase, drawn: Draw) -> Phase:
+        """The phase with its outlier fraction divided by the band's mass, measured as kept/drawn.
+
+        Departure: the paper bounds the mass by c8·b beforehand.
+        """
+        mass = drawn.n_rows / max(drawn.n_drawn, 1)
+        return replace(
+            phase, outlier_fraction=self._capped(phase.outlier_fraction / max(mass, 1e-9))
+        )
+
+    def n_phases(self, task: Task) -> int:
+        """How many phases the task gets: radius, noise and labels each allow so many."""
+        angle = math.pi * self._target_error(task)
+        last_radius = max(
+            self.radius_per_angle * angle, self._narrowest_band(task) / self.band_factor
+        )
+        n_shrinking = math.log(min(last_radius / self.first_radius, 1.0)) / math.log(self.shrink)
+        n_phases = 2 + math.floor(n_shrinking + 0.5)
+        if not self.use_every_row:
+            affordable = self.n_labels(task) / (self.min_labels_per_phase * task.sparsity)
+            n_phases = min(n_phases, math.floor(affordable))
+        return max(1, n_phases)
+
+    def n_labels(self, task: Task) -> int:
+        """How many labels the run may pay: the budget, or a multiple of what any method needs."""
+        if task.label_budget is not None:
+            return task.label_budget
+        bits = math.log2(1 / self._target_error(task)) + math.log2(task.n_features / task.sparsity)
+        return math.ceil(self.labels_per_floor * task.sparsity * max(bits, 1.0))
+
+    def cost(
+        self, *, n_features: int, sparsity: int, target_error: float, noise_rate: float
+    ) -> Cost:
+        """What a run is expected to spend: every phase at its size, bands at Gaussian mass."""
+        task = Task(
+            n_features=n_features,
+            sparsity=sparsity,
+            noise_rate=noise_rate,
+            target_error=target_error,
+        )
+        n_phases, n_rows = self.n_phases(task), self._n_unlabeled(task)
+        widths = [self.band_factor * self._planned_radius(k) for k in range(2, n_phases + 1)]
+        draws = n_rows + sum(math.ceil(n_rows / math.erf(b / math.sqrt(2))) for b in widths)
+        return Cost(phases=n_phases, draws=draws, labels=self.n_labels(task))
+
+    # -- the pieces --------------------------------------------------------------------------
+
+    def _target_error(self, task: Task) -> float:
+        """The target error, or what the noise leaves within reach if none is given."""
+        return task.target_error or max(DEFAULT_TARGET_ERROR, task.noise_rate / 5)
+
+    def _narrowest_band(self, task: Task) -> float:
+        """The b at which η/(η + (1−η)·mass) = max_dirty_share, for a mass of .8·b."""
+        eta, share = task.noise_rate, self.max_dirty_share
+        return eta * (1 - share) / ((1 - eta) * share) / GAUSSIAN_MASS_PER_WIDTH
+
+    def _planned_radius(self, index: int) -> float:
+        return self.first_radius * self.shrink ** (index - 2)
+
+    def _radius(self, history: History) -> float:
+        """The last radius times `shrink`, unless fresh labels say that the last region was missed.
+
+        Of the rows in a band of width b around a halfspace at angle θ to the target, a share of
+        about .4·θ/b is on the wrong side of it. The share that the last phase's fresh labels
+        showed therefore estimates the angle that its region had to cover.
+        """
+        last = history[-1]
+        if len(history) == 1:
+            return self.first_radius
+        planned = self.shrink * last.phase.l2_radius
+        if not self.keep_radius_without_progress:
+            return planned
+        dirty = min(last.phase.outlier_fraction / self.outlier_margin, 0.5)
+        angle = max(last.fresh_error - dirty, 0.0) * last.phase.band_width / WRONG_PER_ANGLE
+        return last.phase.l2_radius if angle > last.phase.l2_radius else planned
+
+    def _outlier_fraction(self, noise_rate: float) -> float:
+        return self._capped(self.outlier_margin * noise_rate)
+
+    def _capped(self, fraction: float) -> float:
+        return min(fraction, self.max_outlier_fraction)
+
+    def _n_unlabeled(self, task: Task) -> int:
+        wanted = self.unlabeled_factor * task.sparsity**2 * math.log(max(task.n_features, 2))
+        return int(min(max(wanted, self.min_unlabeled), self.max_unlabeled))
+
+    def _n_queries(self, task: Task, index: int, n_phases: int, left: int) -> int:
+        if index == n_phases:
+            return left
+        n_labels = self.n_labels(task)
+        first = round(self.first_label_share * n_labels)
+        later = (n_labels - first) // max(n_phases - 1, 1)
+        return max(1, min(first if index == 1 else later, left))
+
+
+DEFAULT_TARGET_ERROR = 0.01
+GAUSSIAN_MASS_PER_WIDTH = 0.8  # P(|g| ≤ b) ≈ 2φ(0)·b; log-concave densities differ by a constant
+WRONG_PER_ANGLE = 0.4  # φ(0), see PracticalSchedule._radius
