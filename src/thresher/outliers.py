@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from thresher.certificates import proves_lower_bound, proves_optimum
+from thresher.certificates import proves_lower_bound, proves_optimum, rounding_of_moment
 from thresher.memory import require_memory
 from thresher.solvers.ascent import ascend, column_starts, distinct
 from thresher.solvers.moment import SecondMoment, single_precision_error
@@ -167,11 +167,15 @@ class _Search:
 
     def _look(self) -> None:
         """Find directions of large variance under the current weights."""
-        gram = self.moment.gram
-        standing = np.einsum("ij,ij->i", self.cuts @ gram, self.cuts)
+        single = self.moment.gram.astype(np.float32)  # looking costs half, and proves nothing
+
+        def multiply(directions: FloatArray) -> FloatArray:
+            return (directions.astype(np.float32) @ single).astype(np.float64)
+
+        standing = np.einsum("ij,ij->i", multiply(self.cuts), self.cuts)
         again = self.cuts[np.argsort(-standing, kind="stable")[:N_CUT_STARTS]]
-        starts = np.concatenate([column_starts(gram, N_COLUMN_STARTS), again])
-        values, found = ascend(self._multiply, starts, self.l1_radius, precision=1e-2)
+        starts = np.concatenate([column_starts(single, N_COLUMN_STARTS), again])
+        values, found = ascend(multiply, starts, self.l1_radius, precision=1e-2)
         self._climb_from(found[:1])
         chosen = distinct(found)
         self.found = found[chosen][values[chosen] > (1 + self.tolerance / 2) * self.optimum]
@@ -201,7 +205,9 @@ class _Search:
 
     def _balanced(self) -> Balance:
         game = (self.scores, self.scaled.required, self.scaled.n_rows)
-        answer = balance(*game, precision=self.tolerance / 5)
+        gap = self.variance / self.optimum - 1 if self.optimum > 0 else 1.0
+        precision = max(self.tolerance / 5, min(gap / 5, 0.1))
+        answer = balance(*game, precision=precision)
         if self.target is not None and answer.value < self.target:
             return balance_to(*game, target=self.target, answer=answer)
         return answer
@@ -253,7 +259,9 @@ class _Search:
     ) -> OutlierRemoval:
         """The answer, with every bound accepted by the independent checker."""
         clip, unit = self._clipped(), (l2_radius * self.scaled.scale) ** 2
-        gram, error = self.moment.gram, self.moment.error
+        gram = self.moment.gram
+        # The checker forms the matrix anew and charges its own rounding.
+        error = max(self.moment.error, rounding_of_moment(gram, self.scaled.n_rows))
         multiplier = np.clip(gram, -clip.level, clip.level)
         upper = proven_upper(gram, multiplier, self.l1_radius, gram_error=error)
         lower = _proven_lower(gram, self.direction, self.l1_radius, error)

@@ -26,7 +26,8 @@ class Phase:
     max_draws : how many draws that may take (N_k)
     n_queries : how many of them are drawn, with replacement, to be labeled (m_k); None uses every
         row with its weight
-    failure_probability : the chance of failing that this phase may use up (δ_k)
+    failure_probability : the chance of failing that this phase may use up (δ_k); None if the
+        schedule promises nothing
 
     Examples
     --------
@@ -49,7 +50,7 @@ class Phase:
     n_unlabeled: int
     max_draws: int
     n_queries: int | None
-    failure_probability: float
+    failure_probability: float | None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -58,8 +58,10 @@ def sample_by_weight(
 ) -> Sample:
     """Rows drawn independently, with replacement, with probabilities proportional to weights.
 
-    Algorithm 1, line 8. Without a number of queries, every row of positive weight is returned with
-    its weight as its count.
+    Algorithm 1, line 8.
+
+    Departure: without a number of queries, every row of positive weight is returned with its weight
+    as its count, for labels that cost nothing.
 
     Examples
     --------

@@ -55,8 +55,8 @@ def fit(labeled: LabeledRows, phase: Phase, center: FloatArray) -> HingeMinimum:
 def sparse_unit(point: FloatArray, sparsity: int, *, fallback: FloatArray) -> FloatArray:
     """The point cut to its largest entries, at unit length (line 10).
 
-    The paper divides by the length without asking whether it is zero, which labels that
-    contradict each other can bring about: the mean direction of the labeled rows then stands in,
+    Departure: the paper divides by the length without asking whether it is zero, which labels that
+    contradict each other can bring about. The mean direction of the labeled rows then stands in,
     and the first feature if that vanishes too.
     """
     for vector in (point, fallback):

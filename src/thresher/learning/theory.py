@@ -123,7 +123,7 @@ class TheorySchedule:
         r, rho = self._radii(k)
         b = constants.band_factor * 2.0 ** (-k - 3)
         tau = constants.density_floor * constants.loss_tolerance * min(b, 1 / 9)
-        delta = self.failure_probability / ((k + 1) * (k + 2))
+        delta = self._failure_probability(k)
         xi = constants.outlier_fraction(spread=math.hypot(b, r), hinge_scale=tau)
         m = self._n_queries(b, delta)
         n = max(m, self._n_unlabeled(b, delta), _n_for_pruning(xi, delta))
@@ -155,7 +155,8 @@ class TheorySchedule:
     def n_draws_order(self, index: int) -> int:
         """The order of magnitude of `n_draws`: factor·(n + ln(1/δ_k))/b, as Lemma 26 states it."""
         phase = self.phase(index)
-        wanted = phase.n_unlabeled + Fraction(-math.log(phase.failure_probability))
+        delta = self._failure_probability(index)
+        wanted = phase.n_unlabeled + Fraction(-math.log(delta))
         return _ceil_product(self.constants.draws_factor, wanted, 1 / Fraction(phase.band_width))
 
     @property
@@ -202,6 +203,9 @@ class TheorySchedule:
             draws=sum(self.n_draws(k) for k in indices),
             labels=sum(self.phase(k).n_queries or 0 for k in indices),
         )
+
+    def _failure_probability(self, k: int) -> float:
+        return self.failure_probability / ((k + 1) * (k + 2))
 
     def _check_index(self, index: int) -> int:
         k = check_count(index, "index")

@@ -13,9 +13,9 @@ _ROWS_PER_BLOCK = 65_536  # bounds the temporary copies that sparse slices make
 class ArrayPool:
     """A finite pool of rows: a NumPy array, a sparse matrix or a data frame.
 
-    Every request scans the pool in a fresh random order until it has found its rows, so it returns
-    them uniformly without replacement. An id is a row number: a row that comes back in a later
-    phase has the same id, and its label is paid once.
+    Departure: the paper draws from a distribution. Every request scans the pool in a fresh random
+    order until it has found its rows, so it returns them uniformly without replacement. An id is a
+    row number: a row that comes back in a later phase has the same id, and its label is paid once.
 
     Parameters
     ----------

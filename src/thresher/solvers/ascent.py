@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from thresher.geometry.balls import support_points
+from thresher.solvers.eigen import Floats
 from thresher.validation import FloatArray
 
 
@@ -54,7 +55,7 @@ def ascend(
     return values[order], directions[order]
 
 
-def column_starts(gram: FloatArray, n_starts: int) -> FloatArray:
+def column_starts(gram: Floats, n_starts: int) -> FloatArray:
     """Starts for the ascent: the columns with the most mass in exceptionally large entries.
 
     Heuristic: entries beyond 2.5 times the median magnitude are exceptional.
@@ -64,7 +65,7 @@ def column_starts(gram: FloatArray, n_starts: int) -> FloatArray:
     level = 2.5 * float(np.median(np.abs(gram[::stride, ::stride])))
     excess = np.maximum(np.abs(gram) - level, 0)
     mass = np.einsum("ij,ij->i", excess, excess)
-    return gram[np.argsort(-mass, kind="stable")[:n_starts]]
+    return gram[np.argsort(-mass, kind="stable")[:n_starts]].astype(np.float64)
 
 
 def distinct(directions: FloatArray, *, max_cosine: float = 0.7) -> list[int]:

@@ -19,7 +19,7 @@ import numpy as np
 from thresher.geometry.balls import simplex_level
 from thresher.validation import FloatArray
 
-INITIAL_WIDTH, WIDTH_DECAY = 0.3, 0.95  # of the smoothing, relative to the cut-off; calibrated
+INITIAL_WIDTH, WIDTH_DECAY = 0.1, 0.95  # of the smoothing, relative to the cut-off; calibrated
 
 
 @dataclass(frozen=True)
