@@ -76,6 +76,12 @@ def test_a_multiplier_that_is_the_matrix_itself_proves_its_largest_entry() -> No
     assert not proves_upper_bound(1.0 - 1e-14, gram, gram, **radii)
 
 
+def test_an_l2_radius_above_the_l1_radius_loosens_no_upper_bound() -> None:
+    radii = {"l2_radius": 50.0, "l1_radius": 1.0}
+    assert proves_upper_bound(1.0 + 1e-12, np.eye(3), np.zeros((3, 3)), **radii)
+    assert not proves_upper_bound(1.0 - 1e-12, np.eye(3), np.zeros((3, 3)), **radii)
+
+
 def test_a_zero_matrix_has_an_upper_bound_of_zero() -> None:
     zero = np.zeros((3, 3))
     assert proves_upper_bound(0.0, zero, zero, **UNIT)

@@ -40,6 +40,7 @@ def proves_upper_bound(
         return claim == math.inf
     d = gram.shape[0]
     largest = float(np.abs(multiplier).max()) + gram_error
+    l2_radius = min(l2_radius, l1_radius)  # tr H ≤ Σ|H_ij|
     eigenvalue = (claim - l1_radius**2 * largest * (1 + 4 * EPS)) / l2_radius**2 * (1 - 4 * EPS)
     if not 0 <= eigenvalue < math.inf:
         return False
@@ -269,8 +270,12 @@ def weighted_second_moment(
         scaled = block * np.sqrt(weights[start : start + len(block), None])
         gram += scaled.T @ scaled
     gram /= n_rows
-    error = (rows.shape[0] + 8) * EPS * float(np.einsum("ii->i", gram).max())
-    return (gram + gram.T) / 2, error
+    return (gram + gram.T) / 2, rounding_of_moment(gram, rows.shape[0])
+
+
+def rounding_of_moment(gram: FloatArray, n_summed: int) -> float:
+    """A bound on the rounding error of each entry of a second moment summed over rows."""
+    return (n_summed + 8) * EPS * float(np.einsum("ii->i", gram).max())
 
 
 def _least_scores(block: FloatArray, factor: FloatArray) -> FloatArray:

@@ -77,7 +77,9 @@ def run_demo(*, seed: int = 0, out: Path = Path("thresher-demo.png")) -> None:
     print(describe_features(planted, removal), end="\n\n")
     try:
         from thresher.demo_figure import draw
-    except ImportError:
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "matplotlib":
+            raise
         print('No picture: matplotlib is missing. Install it with: pip install "thresher[plot]"')
         return
     draw(planted, removal, out)
@@ -175,10 +177,11 @@ def describe_features(planted: Planted, removal: OutlierRemoval) -> str:
     """Which features the most suspicious direction uses, and how many of them were planted."""
     found = suspicious_features(planted, removal)
     right = [np.intersect1d(found, np.flatnonzero(v)).size for v in planted.directions]
+    group = GROUPS[int(np.argmax(right))].name
     names = ", ".join(str(feature) for feature in np.sort(found))
     return f"""Most suspicious direction: the weight taken away lies mostly in features
   {names}
-  {max(right)} of these {found.size} are those of the group "{GROUPS[int(np.argmax(right))].name}\""""
+  {max(right)} of these {found.size} are the attacker's (group: {group})"""
 
 
 @contextmanager

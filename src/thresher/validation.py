@@ -52,13 +52,16 @@ def check_radius(value: object, name: str) -> float:
 
 
 def check_radii(l2_radius: object, l1_radius: object) -> tuple[float, float]:
-    """Both radii, neither so much larger that the other one is lost in rounding."""
+    """Both radii, neither so much larger that the other one is lost in rounding.
+
+    An l1 ball lies in the l2 ball of the same radius, so an l2 radius above it means no more.
+    """
     r, rho = check_radius(l2_radius, "l2_radius"), check_radius(l1_radius, "l1_radius")
     if not 1e-8 <= rho / r <= 1e8:
         raise ValueError(
             f"l1_radius must lie between 1e-8 and 1e8 times l2_radius, got {rho:g} and {r:g}"
         )
-    return r, rho
+    return min(r, rho), rho
 
 
 def check_fraction(value: object, name: str) -> float:
@@ -189,7 +192,8 @@ def check_symmetric(values: object, name: str) -> FloatArray:
     _refuse_nonfinite(matrix, name)
     if np.array_equal(matrix, matrix.T):
         return matrix
-    asymmetry = np.abs(matrix - matrix.T)
+    with np.errstate(over="ignore"):
+        asymmetry = np.abs(matrix - matrix.T)
     worst = np.unravel_index(int(asymmetry.argmax()), matrix.shape)
     if asymmetry[worst] > 1e-10 * np.abs(matrix).max():
         i, j = (int(index) for index in worst)

@@ -48,9 +48,11 @@ def support_l1_l2(
     vectors = check_vectors(g, "g")
     r, rho = check_radius(l2_radius, "l2_radius"), check_radius(l1_radius, "l1_radius")
     points = support_points(np.atleast_2d(vectors), r, rho)
-    if vectors.ndim == 1:
-        return float(vectors @ points[0]), points[0]
-    return np.einsum("ij,ij->i", vectors, points), points
+    with np.errstate(over="ignore"):
+        values = np.einsum("ij,ij->i", np.atleast_2d(vectors), points)
+    if not np.isfinite(values).all():
+        raise ValueError("g is too large: its largest inner product is no finite number")
+    return (float(values[0]), points[0]) if vectors.ndim == 1 else (values, points)
 
 
 def project_l1_l2(v: object, *, l2_radius: float, l1_radius: float) -> FloatArray:
@@ -136,9 +138,11 @@ def _project_one(v: FloatArray, r: float, rho: float) -> FloatArray:
     on_sphere: FloatArray = v * (r / max(float(l2_norm), r))
     if np.abs(on_sphere).sum() <= rho:
         return on_sphere
-    on_simplex = soft_threshold(v, simplex_level(np.abs(v), rho))
-    if np.linalg.norm(on_simplex) <= r:
-        return on_simplex
+    # Below the largest entry instead of above zero: large entries would cancel against the level.
+    below = np.abs(v) - np.abs(v).max()
+    excess = np.maximum(below - simplex_level(below, rho), 0)
+    if np.linalg.norm(excess) <= r:
+        return np.copysign(excess * min(1.0, rho / float(excess.sum())), v)
     return support_points(v[None], r, rho)[0]
 
 

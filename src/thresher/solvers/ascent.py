@@ -44,7 +44,7 @@ def ascend(
         candidate_images = multiply(candidates)
         reached = np.einsum("ij,ij->i", candidate_images, candidates)
         better = reached > values[climbing]
-        moving = reached > values[climbing] * (1 + precision)
+        moving = reached > values[climbing] + precision * np.abs(values[climbing])
         improved = climbing[better]
         directions[improved], images[improved] = candidates[better], candidate_images[better]
         values[improved] = reached[better]

@@ -52,13 +52,13 @@ def close_bracket(
     gap : relative gap to reach
     max_iterations : steps after which the bracket is returned as it is
     """
-    if start.upper <= 0:
-        return start  # negative semidefinite: zero is the answer, and no penalty fits it
+    negligible = 1e-12 * float(np.abs(gram).max())  # rounding allows no proof of less
+    if start.upper <= negligible:
+        return start  # (almost) negative semidefinite: no penalty fits an answer of zero
     best, penalty = start, PENALTY * start.upper
     copy = np.outer(start.lifted, start.lifted) if start.lifted.ndim == 1 else start.lifted
     dual = start.multiplier / penalty
     reference, since = start.gap, 0
-    negligible = 1e-12 * float(np.abs(gram).max())  # rounding allows no proof of less
     for iteration in range(1, max_iterations + 1):
         lifted = _project_trace(copy - dual + gram / penalty)
         mixed = RELAXATION * lifted + (1 - RELAXATION) * copy

@@ -1,0 +1,1 @@
+"""The performance bars: ratios measured side by side in one run, never in the test suite."""

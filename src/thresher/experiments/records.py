@@ -1,0 +1,162 @@
+"""What came out of a simulated run, as a record that a JSON file holds and gives back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from thresher.errors import DamagedFile
+from thresher.experiments.spec import SimulationSpec
+
+FORMAT, VERSION = "thresher-simulation", 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatedPhase:
+    """One phase of a run: what the learner's record says, and what only the laboratory knows.
+
+    Parameters
+    ----------
+    index : which phase, from 1
+    band_width : how far from the boundary rows were drawn; None for everywhere
+    l2_radius, outlier_fraction : what the phase was asked
+    n_draws, n_kept, n_pruned, weight_removed : how it came to its trusted rows
+    removal_status, variance_lower, variance_upper, optimum_lower : what is proven about them
+    n_queries, n_labels, n_labels_used : what it asked, paid and fitted
+    loss, loss_gap, loss_status : the hinge loss and its proven distance from the least
+    fresh_error : share of newly bought labels that the previous halfspace gets wrong; None at first
+    dirty_rows, dirty_labels : dirty share of the rows drawn, and of the labels bought
+    error, error_standard_error : how often the phase's halfspace is wrong on clean rows; the
+        standard error is 0 where the rate is exact
+
+    Examples
+    --------
+    >>> "dirty_labels" in SimulatedPhase.__dataclass_fields__
+    True
+    """
+
+    index: int
+    band_width: float | None
+    l2_radius: float
+    outlier_fraction: float
+    n_draws: int
+    n_kept: int
+    n_pruned: int
+    weight_removed: float
+    removal_status: str
+    variance_lower: float
+    variance_upper: float
+    optimum_lower: float
+    n_queries: int
+    n_labels: int
+    n_labels_used: int
+    loss: float
+    loss_gap: float
+    loss_status: str
+    fresh_error: float | None
+    dirty_rows: float | None
+    dirty_labels: float | None
+    error: float
+    error_standard_error: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatedRun:
+    """One seed of an experiment: how it ended, what it cost, and its phases.
+
+    Parameters
+    ----------
+    spec, seed : what was run
+    versions : of the software that ran it
+    status : "finished", or "failed" when something was raised; `message` then says what, and
+        everything else is how far it got
+    error, error_standard_error : of the last halfspace; None without one
+    n_labels, n_queries, n_draws : distinct labels, rows drawn by weight, instances drawn
+    label_floor : labels that any active learner needs for the target error, or, without a target,
+        for the error reached
+    seconds : the learner's own time, without the oracle's
+    n_uncertified : phases that missed a certificate, each with an `UncertifiedPhase` warning
+    phases : one record for each finished phase
+
+    Examples
+    --------
+    >>> from thresher.experiments import run_simulation
+    >>> run = run_simulation(SimulationSpec(n_features=20, sparsity=2, label_budget=60), seed=0)
+    >>> SimulatedRun.from_record(json.loads(json.dumps(run.as_record()))) == run
+    True
+    """
+
+    spec: SimulationSpec
+    seed: int
+    versions: dict[str, str]
+    status: Literal["finished", "failed"]
+    message: str
+    error: float | None
+    error_standard_error: float | None
+    n_labels: int
+    label_floor: float | None
+    n_queries: int
+    n_draws: int
+    seconds: float
+    n_uncertified: int
+    phases: tuple[SimulatedPhase, ...]
+
+    @property
+    def error_floor(self) -> float:
+        """The error that no method can promise to beat at the run's noise rate."""
+        return self.spec.error_floor
+
+    def as_record(self) -> dict[str, Any]:
+        """The run as plain numbers, strings, lists and dictionaries."""
+        return {
+            **{name: getattr(self, name) for name in self.__dataclass_fields__},
+            "spec": self.spec.as_record(),
+            "versions": dict(self.versions),
+            "error_floor": self.error_floor,
+            "phases": [asdict(phase) for phase in self.phases],
+        }
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> SimulatedRun:
+        """The run that a record describes."""
+        own = {name: record[name] for name in cls.__dataclass_fields__}
+        own["spec"] = SimulationSpec(**record["spec"])
+        own["phases"] = tuple(SimulatedPhase(**phase) for phase in record["phases"])
+        return cls(**own)
+
+
+def save_runs(path: str | Path, runs: Iterable[SimulatedRun]) -> None:
+    """Write the runs to a JSON file, at once: an interrupt leaves the old file or the new one."""
+    content = {"format": FORMAT, "version": VERSION, "runs": [run.as_record() for run in runs]}
+    path = Path(path)
+    unfinished = path.with_name(path.name + ".part")
+    unfinished.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    unfinished.replace(path)
+
+
+def load_runs(path: str | Path) -> list[SimulatedRun]:
+    """The runs that `save_runs` wrote.
+
+    Raises
+    ------
+    DamagedFile : the file is not one of these
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_runs(f"{folder}/runs.json", [])
+    ...     load_runs(f"{folder}/runs.json")
+    []
+    """
+    text = Path(path).read_text(encoding="utf-8")
+    try:
+        content = json.loads(text)
+        if (content["format"], content["version"]) != (FORMAT, VERSION):
+            raise ValueError(f"expected {FORMAT} of version {VERSION}")
+        return [SimulatedRun.from_record(record) for record in content["runs"]]
+    except (KeyError, TypeError, ValueError) as error:
+        raise DamagedFile(str(path), f"{type(error).__name__}: {error}") from error

@@ -1,0 +1,165 @@
+"""What is simulated: a distribution, an adversary, and what the learner is told."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from thresher.learning import Task, plan
+from thresher.simulate import (
+    ADVERSARIES,
+    Adversary,
+    Distribution,
+    Exponential,
+    Gaussian,
+    Laplace,
+    Logistic,
+    StudentT,
+    Uniform,
+)
+from thresher.validation import check_count, check_number, check_positive
+
+# By the names of the command line.
+DISTRIBUTIONS: dict[str, type[Any]] = {
+    "gaussian": Gaussian,
+    "laplace": Laplace,
+    "logistic": Logistic,
+    "uniform": Uniform,
+    "exponential": Exponential,
+    "student-t": StudentT,
+}
+NOBODY = "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulationSpec:
+    """One experiment in numbers and names; with a seed it fixes a run completely.
+
+    Parameters
+    ----------
+    n_features : length of a row (d)
+    sparsity : features of the target, which the learner is told (s)
+    noise_rate : probability that a draw is dirty, below one half (η)
+    told_noise_rate : what the learner believes it to be; the truth if not given
+    distribution : a name in `DISTRIBUTIONS`, where clean rows come from
+    adversary : a name in `simulate.ADVERSARIES`; "none" is enough when the noise rate is 0
+    strength : of the adversary; its own default if not given
+    label_budget : most distinct labels that may be paid; the schedule decides if not given
+    target_error : error at which learning may stop; as far as possible if not given
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter outside its range, a name that is not known (the known ones are listed), or
+        a noise rate without an adversary.
+
+    Examples
+    --------
+    >>> spec = SimulationSpec(n_features=60, sparsity=3, noise_rate=0.1, adversary="far-clump")
+    >>> spec.task.noise_rate, round(spec.error_floor, 4)
+    (0.1, 0.0556)
+    """
+
+    n_features: int
+    sparsity: int
+    noise_rate: float = 0.0
+    told_noise_rate: float | None = None
+    distribution: str = "gaussian"
+    adversary: str = NOBODY
+    strength: float | None = None
+    label_budget: int | None = None
+    target_error: float | None = None
+
+    def __post_init__(self) -> None:
+        n_features = check_count(self.n_features, "n_features")
+        sparsity = check_count(self.sparsity, "sparsity")
+        if sparsity > n_features:
+            raise ValueError(f"sparsity must be at most n_features = {n_features}, got {sparsity}")
+        _check_rate(self.noise_rate, "noise_rate")
+        if self.told_noise_rate is not None:
+            _check_rate(self.told_noise_rate, "told_noise_rate")
+        _check_name(self.distribution, "distribution", DISTRIBUTIONS)
+        _check_name(self.adversary, "adversary", {NOBODY: None, **ADVERSARIES})
+        if self.noise_rate > 0 and self.adversary == NOBODY:
+            raise ValueError(
+                f"adversary must make the dirty rows of noise_rate {self.noise_rate:g}: "
+                f"one of {', '.join(ADVERSARIES)}"
+            )
+        self.make_adversary()  # refuses a strength that the adversary does not have
+        _ = self.task
+
+    @property
+    def task(self) -> Task:
+        """What the learner is told."""
+        told = self.noise_rate if self.told_noise_rate is None else self.told_noise_rate
+        return Task(
+            n_features=self.n_features,
+            sparsity=self.sparsity,
+            noise_rate=told,
+            target_error=self.target_error,
+            label_budget=self.label_budget,
+        )
+
+    @property
+    def error_floor(self) -> float:
+        """The error that no method can promise to beat at this noise rate: η/(2(1 − η)).
+
+        Kearns and Li's argument: two targets that disagree on a share η/(1 − η) of the rows can be
+        made to look the same. Against a weaker adversary a run may well end below it.
+        """
+        return self.noise_rate / (2 * (1 - self.noise_rate))
+
+    def label_floor(self, error: float) -> float:
+        """About how many labels any active learner needs for this error, as `plan` has it."""
+        answer = plan(
+            n_features=self.n_features,
+            sparsity=self.sparsity,
+            target_error=min(max(error, 1e-9), 0.5),
+            noise_rate=0.0,
+        )
+        return answer.label_floor
+
+    def make_distribution(self) -> Distribution:
+        """Where clean rows come from."""
+        distribution: Distribution = DISTRIBUTIONS[self.distribution](self.n_features)
+        return distribution
+
+    def make_adversary(self) -> Adversary | None:
+        """Who makes the dirty rows."""
+        if self.strength is not None:
+            check_positive(self.strength, "strength")
+            if not _has_strength(self.adversary):
+                raise ValueError(
+                    f"strength is nothing that the adversary {self.adversary!r} has; leave it out"
+                )
+        if self.adversary == NOBODY:
+            return None
+        options = {} if self.strength is None else {"strength": self.strength}
+        return ADVERSARIES[self.adversary](**options)
+
+    def as_record(self) -> dict[str, Any]:
+        """The parameters as plain numbers and names."""
+        values = asdict(self)
+        return {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
+
+
+def _check_rate(value: object, name: str) -> None:
+    if not 0 <= check_number(value, name) < 0.5:
+        raise ValueError(f"{name} must be at least 0 and below 0.5, got {value}")
+
+
+def _check_name(value: object, name: str, known: dict[str, Any]) -> None:
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(known)}; got {value!r}")
+
+
+def _has_strength(adversary: str) -> bool:
+    """Whether an adversary of that name has a strength: some are all or nothing."""
+    if adversary == NOBODY:
+        return False
+    made = ADVERSARIES[adversary]()
+    inner = getattr(made, "adversary", made)  # an attack that is moved into the band
+    return "strength" in inspect.signature(type(inner)).parameters

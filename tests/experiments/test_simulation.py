@@ -1,0 +1,308 @@
+"""Simulated runs: what a record says, and what it says when a run fails."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import time
+from dataclasses import dataclass, replace
+
+import joblib
+import numpy as np
+import pytest
+
+from thresher.errors import DamagedFile, UncertifiedPhase
+from thresher.experiments import (
+    DISTRIBUTIONS,
+    SimulatedRun,
+    SimulationSpec,
+    load_runs,
+    run_simulation,
+    save_runs,
+)
+from thresher.experiments.witness import Witness
+from thresher.geometry import Band
+from thresher.learning import PhaseOutcome, plan
+from thresher.oracles import DrawRequest
+from thresher.simulate import ADVERSARIES, Gaussian, LabelFlip, MaliciousOracle, random_target
+
+SMALL = SimulationSpec(
+    n_features=60, sparsity=3, noise_rate=0.1, adversary="in-band-mass", label_budget=120
+)
+CLEAN = SimulationSpec(n_features=60, sparsity=3, label_budget=120)
+
+
+@pytest.fixture(scope="module")
+def run() -> SimulatedRun:
+    return run_simulation(SMALL, seed=0)
+
+
+def without_time(run: SimulatedRun) -> SimulatedRun:
+    return replace(run, seconds=0.0)
+
+
+# -- a run -------------------------------------------------------------------------------------
+
+
+def test_a_seed_fixes_the_whole_record_but_its_seconds(run: SimulatedRun) -> None:
+    assert without_time(run_simulation(SMALL, seed=0)) == without_time(run)
+
+
+def test_another_seed_gives_another_run(run: SimulatedRun) -> None:
+    assert run_simulation(SMALL, seed=1).error != run.error
+
+
+def test_processes_give_the_same_records_as_one_after_the_other(run: SimulatedRun) -> None:
+    parallel = joblib.Parallel(n_jobs=2)(
+        joblib.delayed(run_simulation)(SMALL, seed) for seed in (0, 1)
+    )
+    serial = [run, run_simulation(SMALL, seed=1)]
+    assert list(map(without_time, parallel)) == list(map(without_time, serial))
+
+
+def test_a_record_survives_pickling(run: SimulatedRun) -> None:
+    assert pickle.loads(pickle.dumps(run)) == run
+
+
+def test_the_last_phase_gives_the_error_and_the_sums_agree(run: SimulatedRun) -> None:
+    assert run.status == "finished"
+    assert run.error == run.phases[-1].error
+    assert run.n_labels == sum(phase.n_labels for phase in run.phases) <= 120
+    assert run.n_draws == sum(phase.n_draws for phase in run.phases)
+    assert run.n_queries == sum(phase.n_queries for phase in run.phases)
+
+
+def test_the_first_band_is_everything_and_the_others_are_not(run: SimulatedRun) -> None:
+    first, *others = run.phases
+    assert first.band_width is None
+    assert all(phase.band_width is not None for phase in others)
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_clean_rows_are_learned_whatever_the_distribution(distribution: str) -> None:
+    run = run_simulation(replace(CLEAN, distribution=distribution), seed=0)
+    assert run.status == "finished"
+    assert run.error is not None and run.error < 0.1
+
+
+def test_without_noise_nothing_is_dirty() -> None:
+    run = run_simulation(CLEAN, seed=0)
+    assert {phase.dirty_rows for phase in run.phases} == {0.0}
+    assert {phase.dirty_labels for phase in run.phases} == {0.0}
+
+
+def test_the_first_phase_draws_as_many_dirty_rows_as_the_noise_rate_says(
+    run: SimulatedRun,
+) -> None:
+    # Five standard deviations of a binomial share: a false alarm in 1.7 million seeds.
+    first = run.phases[0]
+    deviation = np.sqrt(0.1 * 0.9 / first.n_kept)
+    assert first.dirty_rows == pytest.approx(0.1, abs=5 * deviation)
+
+
+def test_an_adversary_in_the_band_owns_more_of_a_narrow_band(run: SimulatedRun) -> None:
+    shares = [phase.dirty_rows for phase in run.phases]
+    assert shares[-1] > shares[0]
+
+
+def test_what_the_learner_is_told_may_differ_from_the_truth() -> None:
+    run = run_simulation(replace(CLEAN, told_noise_rate=0.1), seed=0)
+    assert run.phases[0].weight_removed > 0.1
+    assert run.phases[0].dirty_rows == 0
+
+
+# -- what is observed, counted and timed -------------------------------------------------------
+
+
+def test_an_observer_sees_each_phase_once() -> None:
+    seen: list[PhaseOutcome] = []
+    run = run_simulation(SMALL, 0, observe=seen.append)
+    assert [outcome.phase.index for outcome in seen] == [phase.index for phase in run.phases]
+
+
+def test_an_error_of_the_observer_is_not_an_outcome_of_the_run() -> None:
+    def fail(_: PhaseOutcome) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run_simulation(SMALL, 0, observe=fail)
+
+
+def test_uncertified_phases_are_counted_and_still_warned_about(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(PhaseOutcome, "is_certified", False)
+    with pytest.warns(UncertifiedPhase) as warned:
+        run = run_simulation(SMALL, 0)
+    assert run.n_uncertified == len(warned) == len(run.phases) > 0
+
+
+@dataclass(frozen=True)
+class Late(LabelFlip):
+    """An adversary that does something else from the second phase on."""
+
+    def corrupt(self, n_rows, view, rng):
+        if view.phase > 1:
+            self.strike()
+        return super().corrupt(n_rows, view, rng)
+
+    def strike(self):
+        raise RuntimeError("no more rows")
+
+
+@dataclass(frozen=True)
+class Interrupting(Late):
+    def strike(self):
+        raise KeyboardInterrupt
+
+
+@dataclass(frozen=True)
+class Slow(Late):
+    def strike(self):
+        time.sleep(0.2)
+
+
+def with_adversary(monkeypatch: pytest.MonkeyPatch, adversary: type) -> SimulationSpec:
+    monkeypatch.setitem(ADVERSARIES, "special", adversary)
+    return replace(SMALL, adversary="special")
+
+
+def test_an_exception_is_a_recorded_outcome_that_keeps_its_phases(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = run_simulation(with_adversary(monkeypatch, Late), 0)
+    assert (run.status, run.message) == ("failed", "RuntimeError: no more rows")
+    assert [phase.index for phase in run.phases] == [1]
+    assert run.error == run.phases[0].error
+
+
+def test_a_run_that_fails_at_once_has_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise MemoryError("rows")
+
+    monkeypatch.setattr(MaliciousOracle, "draw", refuse)
+    run = run_simulation(SMALL, 0)
+    assert (run.status, run.error, run.label_floor, run.phases) == ("failed", None, None, ())
+    assert json.loads(json.dumps(run.as_record()))["message"] == "MemoryError: rows"
+
+
+def test_an_interrupt_is_not_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_simulation(with_adversary(monkeypatch, Interrupting), 0)
+
+
+def test_the_time_of_the_oracle_is_not_the_learners(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = time.perf_counter()
+    run = run_simulation(with_adversary(monkeypatch, Slow), 0)
+    slept = 0.2 * (len(run.phases) - 1)
+    assert slept > 0
+    assert 0 < run.seconds < time.perf_counter() - start - slept
+
+
+# -- the witness -------------------------------------------------------------------------------
+
+
+def make_oracle() -> MaliciousOracle:
+    return MaliciousOracle(
+        distribution=Gaussian(5),
+        target=random_target(5, 2, 0),
+        noise_rate=0.3,
+        adversary=LabelFlip(),
+        random_state=0,
+    )
+
+
+def test_the_witness_changes_nothing() -> None:
+    request = DrawRequest(n_rows=50, band=Band(np.zeros(5), np.inf))
+    plain, witness = make_oracle(), Witness(make_oracle())
+    expected, draw = plain.draw(request), witness.draw(request)
+    np.testing.assert_array_equal(draw.X, expected.X)
+    np.testing.assert_array_equal(witness.reveal(draw.ids), plain.reveal(expected.ids))
+
+
+def test_the_witness_counts_what_is_dirty() -> None:
+    oracle = make_oracle()
+    witness = Witness(oracle)
+    draw = witness.draw(DrawRequest(n_rows=50, band=Band(np.zeros(5), np.inf), phase=2))
+    witness.reveal(draw.ids[:10])
+    is_dirty = ~oracle.is_clean(draw.ids)
+    assert witness.dirty_rows(phase=2) == is_dirty.mean()
+    assert witness.dirty_labels(phase=2) == is_dirty[:10].mean()
+    assert witness.dirty_rows(phase=1) is None
+
+
+@pytest.mark.parametrize("secret", ["is_clean", "target", "adversary", "error_rate"])
+def test_the_witness_does_not_hand_out_what_the_oracle_knows(secret: str) -> None:
+    assert hasattr(make_oracle(), secret)
+    assert not hasattr(Witness(make_oracle()), secret)
+
+
+# -- the spec ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_features": 0}, "n_features"),
+        ({"sparsity": 61}, "sparsity must be at most"),
+        ({"noise_rate": 0.5}, "noise_rate"),
+        ({"told_noise_rate": -0.1}, "told_noise_rate"),
+        ({"distribution": "cauchy"}, "gaussian, laplace"),
+        ({"adversary": "nobody"}, "none, label-flip, .*kearns-li"),
+        ({"adversary": "none"}, "one of label-flip"),
+        ({"strength": 0.0}, "strength must be greater than 0"),
+        ({"strength": 3.0, "adversary": "label-flip"}, "strength is nothing"),
+        ({"strength": 2.0, "adversary": "linf-hijack-in-band"}, "at most 1"),
+        ({"label_budget": 0}, "label_budget"),
+        ({"target_error": 1.5}, "target_error"),
+    ],
+)
+def test_a_spec_refuses_what_cannot_be_run(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        replace(SMALL, **changes)
+
+
+@pytest.mark.parametrize("name", ADVERSARIES)
+def test_every_adversary_can_be_named(name: str) -> None:
+    assert replace(SMALL, adversary=name).make_adversary() is not None
+
+
+@pytest.mark.parametrize("name", ["in-band-mass", "far-clump-in-band"])
+def test_the_strength_reaches_the_adversary(name: str) -> None:
+    made = replace(SMALL, adversary=name, strength=2.5).make_adversary()
+    assert getattr(made, "adversary", made).strength == 2.5
+
+
+def test_what_the_learner_is_told_follows_the_truth_unless_it_was_set() -> None:
+    assert replace(SMALL, noise_rate=0.2).task.noise_rate == 0.2
+    assert replace(SMALL, noise_rate=0.2, told_noise_rate=0.1).task.noise_rate == 0.1
+
+
+def test_the_floors_are_those_of_the_plan() -> None:
+    answer = plan(n_features=60, sparsity=3, target_error=0.01, noise_rate=0.0)
+    assert SMALL.label_floor(0.01) == answer.label_floor
+    assert SMALL.error_floor == pytest.approx(0.1 / 1.8)
+
+
+# -- files -------------------------------------------------------------------------------------
+
+
+def test_a_file_gives_back_the_runs(run: SimulatedRun, tmp_path) -> None:
+    path = tmp_path / "runs.json"
+    save_runs(path, [run, run])
+    assert load_runs(path) == [run, run]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_spec_of_numpy_numbers_can_be_saved(tmp_path) -> None:
+    spec = replace(CLEAN, n_features=np.int64(20), noise_rate=np.float64(0.0))
+    save_runs(tmp_path / "runs.json", [run_simulation(spec, np.int64(0))])
+    assert load_runs(tmp_path / "runs.json")[0].spec == spec
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "other", "version": 1, "runs": []}'])
+def test_another_file_is_refused(text: str, tmp_path) -> None:
+    path = tmp_path / "runs.json"
+    path.write_text(text)
+    with pytest.raises(DamagedFile, match=r"runs\.json"):
+        load_runs(path)

@@ -1,0 +1,211 @@
+"""Every error of Thresher's own is raised here, by real use, and its message can be acted upon.
+
+A message says what happened, where, what is kept, and what to do next; each test names the words
+that say so. An error that lost nothing because nothing had begun needs no third part.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runs import SMALL, Table, active, finish, oracle
+from thresher import errors, memory
+from thresher.errors import ThresherError, UncertifiedPhase
+from thresher.learning import ActiveLearner
+from thresher.oracles import ArrayPool, MeteredLabels, MeteredSource
+from thresher.outliers import remove_outliers
+
+TABLE = Table()
+
+
+@dataclass(frozen=True)
+class Case:
+    """How an error comes about, and the words in which it says what, where, what is kept, next."""
+
+    error: type[BaseException]
+    provoke: Callable[[Path, pytest.MonkeyPatch], Any]
+    words: tuple[str, ...]
+
+
+def _budget_of_labels(_path: Path, _patch: pytest.MonkeyPatch) -> None:
+    schedule = replace(SMALL, use_every_row=True)
+    active(TABLE.X, schedule=schedule, label_budget=20).ask()
+
+
+def _budget_of_a_meter(_path: Path, _patch: pytest.MonkeyPatch) -> None:
+    MeteredLabels(TABLE, max_labels=2)(np.arange(3), TABLE.X[:3])
+
+
+def _budget_of_draws(_path: Path, _patch: pytest.MonkeyPatch) -> None:
+    pool = MeteredSource(ArrayPool(TABLE.X, random_state=0), max_draws=250)
+    finish(active(pool), TABLE.reveal)
+
+
+def _unknown_id(_path: Path, _patch: pytest.MonkeyPatch) -> None:
+    source = oracle()
+    active(source).ask()
+    source.reveal([10**9])
+
+
+def _no_usable_row(_path: Path, _patch: pytest.MonkeyPatch) -> None:
+    active(1e9 * TABLE.X).ask()
+
+
+def _tell_without_question(_path: Path, _patch: pytest.MonkeyPatch) -> None:
+    active(TABLE.X).tell([1.0])
+
+
+def _another_pool(path: Path, _patch: pytest.MonkeyPatch) -> None:
+    learner = active(TABLE.X)
+    learner.ask()
+    learner.save(path)
+    ActiveLearner.restore(path, Table(seed=1).X)
+
+
+def _repeated_id(path: Path, _patch: pytest.MonkeyPatch) -> None:
+    source = oracle()
+    learner = active(source)
+    learner.tell(source.reveal(learner.ask().ids))
+    learner.save(path)
+    ActiveLearner.restore(path, oracle(seed=1))
+
+
+def _damaged_file(path: Path, _patch: pytest.MonkeyPatch) -> None:
+    path.write_bytes(b"something else")
+    ActiveLearner.restore(path, TABLE.X)
+
+
+def _careless_adversary(_path: Path, _patch: pytest.MonkeyPatch) -> None:
+    class Careless:
+        def corrupt(self, n_rows: int, view: Any, _rng: Any) -> Any:
+            return np.zeros((n_rows, view.n_features)), np.zeros(n_rows)
+
+    active(oracle(noise_rate=0.2, adversary=Careless())).ask()
+
+
+def _not_enough_memory(_path: Path, patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(memory, "available_memory", lambda: 10**3)
+    remove_outliers(TABLE.X, l2_radius=1.0, l1_radius=2.0, outlier_fraction=0.1)
+
+
+def _uncertified(_path: Path, _patch: pytest.MonkeyPatch) -> None:
+    finish(active(TABLE.X, schedule=replace(SMALL, variance_factor=1e-6)), TABLE.reveal)
+
+
+CASES = {
+    "labels": Case(
+        errors.BudgetExceeded,
+        _budget_of_labels,
+        ("labels were asked for", "the budget leaves 20", "0 labels and 0 phases are kept"),
+    ),
+    "metered labels": Case(
+        errors.BudgetExceeded,
+        _budget_of_a_meter,
+        ("3 labels were asked for", "the budget leaves 2", "are kept in `paid`"),
+    ),
+    "draws": Case(
+        errors.BudgetExceeded,
+        _budget_of_draws,
+        ("draws were asked for", "the budget leaves 0", "rows handed out before stay usable"),
+    ),
+    "unknown id": Case(
+        errors.UnknownId, _unknown_id, ("id 1000000000 was never drawn", "so far are 0 to 199")
+    ),
+    "no usable row": Case(
+        errors.LearningStopped,
+        _no_usable_row,
+        ("no usable row", "in the first phase", "200 draws are kept", "Check its scale"),
+    ),
+    "no question": Case(
+        errors.LearningStopped, _tell_without_question, ("without a question", "call ask first")
+    ),
+    "another pool": Case(
+        errors.LearningStopped,
+        _another_pool,
+        ("draws other rows", "saved file is unchanged", "restore it with the same table"),
+    ),
+    "repeated id": Case(
+        errors.LearningStopped,
+        _repeated_id,
+        ("the id of an earlier row", "ids, ", "labels so far are kept", "needs first_id"),
+    ),
+    "damaged file": Case(
+        errors.DamagedFile, _damaged_file, ("run.npz", "not a file", "it was not changed")
+    ),
+    "adversary": Case(
+        errors.AdversaryError,
+        _careless_adversary,
+        ("the adversary Careless", "y[0] is 0.0", "must be -1 or +1"),
+    ),
+    "memory": Case(
+        errors.NotEnoughMemory,
+        _not_enough_memory,
+        ("the second moment of 20 features", "are free", "use fewer features"),
+    ),
+    "uncertified": Case(
+        UncertifiedPhase,
+        _uncertified,
+        ("phase 1", "outlier removal is infeasible", "phases_ has the bounds"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_error_says_what_happened_where_what_is_kept_and_what_to_do(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = CASES[name]
+    with pytest.raises(case.error) as caught:
+        case.provoke(tmp_path / "run.npz", monkeypatch)
+    message = str(caught.value)
+    assert [words for words in case.words if words not in message] == [], message
+
+
+def test_every_error_class_has_a_case() -> None:
+    classes = {
+        value
+        for value in vars(errors).values()
+        if inspect.isclass(value) and value.__module__ == errors.__name__
+    }
+    assert classes - {ThresherError} == {case.error for case in CASES.values()}
+
+
+def test_every_error_but_the_warning_is_caught_by_one_name() -> None:
+    raised = {case.error for case in CASES.values()} - {UncertifiedPhase}
+    assert all(issubclass(error, ThresherError) for error in raised)
+
+
+def test_the_tree_in_the_docstring_names_every_error() -> None:
+    tree = inspect.getdoc(errors)
+    raised = {case.error for case in CASES.values()} - {UncertifiedPhase}
+    assert [error.__name__ for error in raised if error.__name__ not in tree] == []
+
+
+@pytest.mark.parametrize(
+    ("error", "builtin"),
+    [
+        (errors.UnknownId, ValueError),
+        (errors.DamagedFile, ValueError),
+        (errors.AdversaryError, ValueError),
+        (errors.NotEnoughMemory, MemoryError),
+        (UncertifiedPhase, UserWarning),
+    ],
+)
+def test_an_error_is_also_what_a_caller_would_expect(
+    error: type[BaseException], builtin: type[BaseException]
+) -> None:
+    assert issubclass(error, builtin)
+
+
+def test_after_any_case_a_new_run_succeeds() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert finish(active(TABLE.X), TABLE.reveal).halfspace_.any()
