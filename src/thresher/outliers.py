@@ -21,8 +21,10 @@ import numpy as np
 from thresher.certificates import proves_lower_bound, proves_optimum, rounding_of_moment
 from thresher.memory import require_memory
 from thresher.solvers.ascent import ascend, column_starts, distinct
+from thresher.solvers.eigen import Floats
 from thresher.solvers.moment import SecondMoment, single_precision_error
 from thresher.solvers.scaling import ScaledRows, scale_rows
+from thresher.solvers.threads import one_blas_thread
 from thresher.solvers.thresholding import ClipBound, best_clip, proven_upper
 from thresher.solvers.weights import Balance, balance, balance_to
 from thresher.validation import (
@@ -167,18 +169,38 @@ class _Search:
 
     def _look(self) -> None:
         """Find directions of large variance under the current weights."""
+        with one_blas_thread():
+            self._find_directions()
+
+    def _find_directions(self) -> None:
         single = self.moment.gram.astype(np.float32)  # looking costs half, and proves nothing
+        again = self._standing(single)
+        values, found = self._climb_many(single, again)
+        self._climb_from(found[:1])
+        if len(found) < N_COLUMN_STARTS // 2:
+            # A few strong directions drew every start: look once more where they are not.
+            used = (np.abs(found) > 0.1 * np.abs(found).max(axis=1, keepdims=True)).any(axis=0)
+            single[used], single[:, used] = 0, 0
+            elsewhere = self._climb_many(single, again[:0])
+            values = np.concatenate([values, elsewhere[0]])
+            found = np.concatenate([found, elsewhere[1]])
+        self.found = found[values > (1 + self.tolerance / 2) * self.optimum]
+
+    def _standing(self, single: Floats) -> FloatArray:
+        """The cuts that are worst under the current weights."""
+        values = np.einsum("ij,ij->i", self.cuts.astype(np.float32) @ single, self.cuts)
+        return self.cuts[np.argsort(-values, kind="stable")[:N_CUT_STARTS]]
+
+    def _climb_many(self, single: Floats, starts: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Distinct directions reached from these starts and from promising columns, roughly."""
 
         def multiply(directions: FloatArray) -> FloatArray:
             return (directions.astype(np.float32) @ single).astype(np.float64)
 
-        standing = np.einsum("ij,ij->i", multiply(self.cuts), self.cuts)
-        again = self.cuts[np.argsort(-standing, kind="stable")[:N_CUT_STARTS]]
-        starts = np.concatenate([column_starts(single, N_COLUMN_STARTS), again])
+        starts = np.concatenate([column_starts(single, N_COLUMN_STARTS), starts])
         values, found = ascend(multiply, starts, self.l1_radius, precision=1e-2)
-        self._climb_from(found[:1])
         chosen = distinct(found)
-        self.found = found[chosen][values[chosen] > (1 + self.tolerance / 2) * self.optimum]
+        return values[chosen], found[chosen]
 
     def _multiply(self, directions: FloatArray) -> FloatArray:
         return directions @ self.moment.gram
@@ -206,10 +228,11 @@ class _Search:
     def _balanced(self) -> Balance:
         game = (self.scores, self.scaled.required, self.scaled.n_rows)
         gap = self.variance / self.optimum - 1 if self.optimum > 0 else 1.0
-        precision = max(self.tolerance / 5, min(gap / 5, 0.1))
-        answer = balance(*game, precision=precision)
-        if self.target is not None and answer.value < self.target:
-            return balance_to(*game, target=self.target, answer=answer)
+        precision = max(self.tolerance / 5, min(gap / 10, 0.05))
+        with one_blas_thread():
+            answer = balance(*game, precision=precision)
+            if self.target is not None and answer.value < self.target:
+                return balance_to(*game, target=self.target, answer=answer)
         return answer
 
     # -- when to stop ------------------------------------------------------------------------

@@ -96,12 +96,20 @@ def _as_float_array(values: object, name: str) -> FloatArray:
     return np.asarray(array, dtype=np.float64)
 
 
-def _refuse_nonfinite(array: FloatArray, name: str) -> None:
-    # One reduction instead of an (n, d) mask: the sum is finite only if no entry is NaN or infinite
-    # (it may overflow by itself, which the slow path then settles).
+def sum_of_squares(array: FloatArray) -> float:
+    """Σ x² over all entries, at the speed of memory; not finite if an entry is not, or is huge."""
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(array.sum()):
-            return
+        if array.flags.c_contiguous or array.flags.f_contiguous:
+            flat = array.ravel(order="K")
+            return float(np.dot(flat, flat))
+        return float(np.square(array).sum())
+
+
+def _refuse_nonfinite(array: FloatArray, name: str) -> None:
+    # One product instead of an (n, d) mask: the sum of squares is finite only if no entry is NaN or
+    # infinite (it may overflow by itself, which the slow path then settles).
+    if np.isfinite(sum_of_squares(array)):
+        return
     bad = np.argwhere(~np.isfinite(array))
     if bad.size:
         place = ", ".join(str(i) for i in bad[0])

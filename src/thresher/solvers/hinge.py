@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from thresher.certificates import proves_hinge_bound
 from thresher.geometry.balls import project_onto_unit_region
 from thresher.geometry.regions import SearchRegion
 from thresher.solvers.multipliers import Descent, HingeProblem, Multipliers, descend_on_core
+from thresher.solvers.threads import one_blas_thread
 from thresher.validation import (
     FloatArray,
     Rows,
@@ -128,16 +127,10 @@ def minimize_hinge(
         check_positive(tolerance, "tolerance"),
     )
     max_iterations = check_count(max_iterations, "max_iterations", minimum=0)
-    # Many short products: a second BLAS thread gains little, and on a busy machine costs a lot.
-    with _blas().limit(limits=1, user_api="blas"):
+    with one_blas_thread():
         descent = _start(task, warm_start)
         _solve(descent, task.tolerance, max_iterations)
         return _certified(task, descent)
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 def _start(task: _Task, warm_start: HingeMinimum | None) -> Descent:

@@ -56,7 +56,7 @@ class SecondMoment:
             part = changed[change > 0]
             if part.size:
                 gram, error = self._moment(self._rows[part], change[change > 0])
-                self.gram += sign * gram
+                (np.add if sign > 0 else np.subtract)(self.gram, gram, out=self.gram)
                 self.error += error + 2 * UNIT_ROUNDOFF[np.dtype(np.float64)] * self._largest()
         self.weights = weights
 

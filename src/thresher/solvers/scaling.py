@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.validation import FloatArray, Rows, is_sparse
+from thresher.validation import FloatArray, Rows, is_sparse, sum_of_squares
 
 OUT_OF_SCALE = 1e6
 ORDINARY = (1e-9, 1e9)
@@ -56,10 +56,12 @@ def scale_rows(rows: Rows, outlier_fraction: float, *, l2_radius: float) -> Scal
     """
     n_rows = rows.shape[0]
     required = (1 - outlier_fraction) * n_rows
+    if not is_sparse(rows) and _is_ordinary(rows, l2_radius):
+        return ScaledRows(rows, None, n_rows, required, 1.0)
     values = rows.data if is_sparse(rows) else rows
     largest = float(max(values.max(), -values.min())) if values.size else 0.0
     kept = None
-    if largest > ORDINARY[1] or (largest > 0 and largest > 1e3 * _root_mean_square(values)):
+    if largest > 0:
         sizes = _largest_entries(rows)
         bound = float(np.sort(sizes)[n_rows - 1 - int(outlier_fraction * n_rows)])
         if largest > OUT_OF_SCALE * bound:
@@ -82,9 +84,23 @@ def power_of_two(largest: float) -> float:
     return float(2.0 ** np.round(np.log2(largest)))
 
 
-def _root_mean_square(values: FloatArray) -> float:
-    with np.errstate(over="ignore"):
-        return float(np.sqrt(np.vdot(values, values) / values.size))
+def _is_ordinary(rows: FloatArray, l2_radius: float) -> bool:
+    """Whether no entry can be out of scale, from one product and a sample of the entries.
+
+    No entry exceeds the root of the sum of squares, which is the root mean square times √(nd). If
+    that mean is close to a typical entry, no entry is a million times larger than most.
+    """
+    norm = float(np.sqrt(sum_of_squares(rows)))
+    if not norm <= ORDINARY[1]:  # also stops at NaN
+        return False
+    sample = np.abs(rows[:: 1 + rows.shape[0] // 64, :: 1 + rows.shape[1] // 64])
+    typical = float(np.median(sample))
+    return (
+        ORDINARY[0] <= typical
+        and norm <= OUT_OF_SCALE * typical
+        and typical * l2_radius >= SMALLEST
+        and norm * l2_radius <= LARGEST
+    )
 
 
 def _largest_entries(rows: Rows) -> FloatArray:

@@ -82,9 +82,9 @@ def balance_to(
     """
     low, high = required, float(scores.shape[0])
     best = answer
-    for _ in range(8):
+    for _ in range(6):
         middle = (low + high) / 2
-        trial = balance(scores, middle, n_rows, precision=0.01)
+        trial = balance(scores, middle, n_rows, precision=0.02)
         if trial.value <= target:
             best, low = trial, middle
         else:
