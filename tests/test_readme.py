@@ -1,0 +1,80 @@
+"""What the README shows is what happens."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf8")
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README, flags=re.DOTALL)
+
+
+def shown_pairs() -> list[tuple[str, str]]:
+    """Each Python block with the text block that follows it."""
+    return [
+        (code, output)
+        for (kind, code), (next_kind, output) in itertools.pairwise(BLOCKS)
+        if kind == "python" and next_kind == "text"
+    ]
+
+
+def says_the_same(printed: str, shown: str) -> bool:
+    """Whether the words agree, and each number to a tenth: machines round differently."""
+    number = r"\d+(?:\.\d+)?"
+    if re.sub(number, "#", printed) != re.sub(number, "#", shown):
+        return False
+    pairs = zip(re.findall(number, printed), re.findall(number, shown), strict=True)
+    return all(abs(float(a) - float(b)) <= max(0.1 * float(b), 0.002) for a, b in pairs)
+
+
+def test_another_word_or_number_is_noticed() -> None:
+    assert says_the_same("error 0.006 with 600 labels", "error 0.005 with 598 labels")
+    assert not says_the_same("error 0.016 with 600 labels", "error 0.005 with 600 labels")
+    assert not says_the_same("undecided", "tightest")
+
+
+@pytest.mark.parametrize("code, output", shown_pairs())
+def test_a_python_block_prints_what_is_shown(code: str, output: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300
+    )
+    assert says_the_same(done.stdout, output)
+
+
+def test_every_python_block_has_its_output() -> None:
+    n_python = sum(kind == "python" for kind, _ in BLOCKS)
+    assert len(shown_pairs()) == n_python == 2
+
+
+COMMANDS = [
+    line
+    for kind, block in BLOCKS
+    for line in block.splitlines()
+    if kind == "sh" and line.startswith("thresher ")
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_runs(command: str, tmp_path: Path) -> None:
+    thresher = Path(sys.executable).with_name("thresher")
+    arguments = shlex.split(command)[1:]
+    subprocess.run(
+        [thresher, *arguments], cwd=tmp_path, check=True, capture_output=True, timeout=300
+    )
+
+
+@pytest.mark.parametrize("path", re.findall(r"\]\((?!http)([^)#]+)\)", README))
+def test_a_link_leads_somewhere(path: str) -> None:
+    assert (ROOT / path).exists()
+
+
+@pytest.mark.parametrize("verb", re.findall(r"^make (\w+)", README, flags=re.MULTILINE))
+def test_a_make_verb_exists(verb: str) -> None:
+    assert f"\n{verb}:" in (ROOT / "Makefile").read_text(encoding="utf8")
