@@ -137,3 +137,24 @@ def test_a_table_that_is_no_table_of_numbers_is_refused(table, error):
 def test_a_request_about_other_features_is_refused():
     with pytest.raises(ValueError, match="features"):
         ArrayPool(TABLE).draw(DrawRequest(1, Band(normal=np.zeros(5), width=1.0)))
+
+
+def test_an_interrupted_draw_leaves_the_order_of_the_next_as_it_was(monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    disturbed, undisturbed = (ArrayPool(TABLE, random_state=0) for _ in range(2))
+    with monkeypatch.context() as patch:
+        patch.setattr(ArrayPool, "_admitted", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            disturbed.draw(DrawRequest(n_rows=5, band=NARROW))
+    assert np.array_equal(
+        disturbed.draw(DrawRequest(n_rows=5, band=NARROW)).ids,
+        undisturbed.draw(DrawRequest(n_rows=5, band=NARROW)).ids,
+    )
+
+
+def test_rows_can_be_taken_by_their_ids():
+    pool = ArrayPool(TABLE, random_state=0)
+    draw = pool.draw(DrawRequest(n_rows=5, band=NARROW))
+    assert np.array_equal(pool.take(draw.ids), draw.X)

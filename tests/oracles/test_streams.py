@@ -121,3 +121,14 @@ def test_a_stream_of_numbers_is_refused():
 def test_a_stream_of_words_is_refused():
     with pytest.raises(TypeError, match="item 0"):
         StreamPool([["a", "b"]])
+
+
+def test_ids_begin_where_they_are_told_to():
+    stream = StreamPool([[0.0, 1.0], [2.0, 3.0]], first_id=7)
+    draw = stream.draw(DrawRequest(n_rows=5, band=Band(normal=np.zeros(2), width=np.inf)))
+    assert draw.ids.tolist() == [7, 8] and stream.n_draws == 2
+
+
+def test_a_first_id_must_not_be_negative():
+    with pytest.raises(ValueError, match="first_id"):
+        StreamPool([[0.0]], first_id=-1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,20 @@ import numpy as np
 from thresher.errors import BudgetExceeded, LearningStopped, UncertifiedPhase
 from thresher.learning.algorithm import LabelRequest, Request, Schedule, learn
 from thresher.learning.history import History, PhaseOutcome
-from thresher.learning.journal import Journal, RecordedDraw, load_journal, save_journal
+from thresher.learning.journal import Journal, load_journal, save_journal
 from thresher.learning.practical import PracticalSchedule
+from thresher.learning.recording import RecordedSource
 from thresher.learning.task import Task
-from thresher.oracles import DrawRequest, IdArray, LabelSource, as_instance_source, reveal_labels
-from thresher.oracles.requests import Draw, check_ids
-from thresher.validation import FloatArray, Rows, check_labels
+from thresher.oracles import (
+    Draw,
+    IdArray,
+    LabelSource,
+    as_instance_source,
+    check_answers,
+    reveal_labels,
+)
+from thresher.oracles.requests import check_ids
+from thresher.validation import FloatArray, Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,12 +103,10 @@ class ActiveLearner:
         )
         self._schedule = PracticalSchedule() if schedule is None else schedule
         self._journal = Journal(seed=seed)
-        self._replay: list[RecordedDraw] = []
+        self._draws = RecordedSource(self._source, self._journal)
         self._phases: list[PhaseOutcome] = []
-        rng = np.random.default_rng(seed)
-        self._run = learn(self._task, self._schedule, rng, observe=self._observe)
-        self._request: Request | None = None
-        self._is_started = self._is_over = False
+        self._n_reported = 0
+        self._rewind()
 
     # -- the conversation --------------------------------------------------------------------
 
@@ -114,19 +121,11 @@ class ActiveLearner:
         BudgetExceeded : the schedule wants more labels than `label_budget` leaves
         LearningStopped : the pool gave no usable row before the first phase was over
         """
-        while not self._is_over:
-            request = self._pending()
-            if request is None:
-                break
-            if isinstance(request, DrawRequest):
-                self._send(self._draw(request))
-                continue
-            missing = self._missing(request)
-            if missing.size:
-                self._refuse_overspending(missing.size)
-                return Question(request.ids[missing], request.X[missing], request.phase)
-            self._send(np.array([self._journal.labels[i] for i in request.ids.tolist()]))
-        return None
+        try:
+            return self._next_question()
+        except KeyboardInterrupt:  # it may have struck between any two steps
+            self._rewind()
+            raise
 
     def tell(self, labels: object, ids: object | None = None) -> None:
         """Record labels of -1 or +1 for the rows of the last question, or for some of its ids.
@@ -148,7 +147,12 @@ class ActiveLearner:
         asked = request.ids[self._missing(request)]
         told = asked if ids is None else check_ids(ids)
         self._check_asked(told, request)
-        values = check_answers(labels, told)
+        if told.size == 0 and np.asarray(labels).size == 0:
+            return
+        try:
+            values = check_answers(labels, told)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{error}; {self._kept()}") from error
         self._check_consistent(told, values)
         self._journal.labels.update(zip(told.tolist(), values.tolist()))
 
@@ -157,7 +161,9 @@ class ActiveLearner:
     @property
     def halfspace_(self) -> FloatArray:
         """The halfspace of the last finished phase; zeros before."""
-        return self._phases[-1].halfspace if self._phases else np.zeros(self._task.n_features)
+        return (
+            self._phases[-1].halfspace.copy() if self._phases else np.zeros(self._task.n_features)
+        )
 
     @property
     def phases_(self) -> History:
@@ -172,7 +178,7 @@ class ActiveLearner:
     @property
     def n_draws_(self) -> int:
         """Instances drawn so far, those outside the band too."""
-        return sum(draw.n_drawn for draw in self._journal.draws)
+        return self._journal.n_drawn
 
     @property
     def n_queries_(self) -> int:
@@ -196,71 +202,96 @@ class ActiveLearner:
         path : a file that `save` wrote
         pool : the same table, or the source that goes on delivering rows
         schedule : needed only if a schedule of your own was used
+
+        Raises
+        ------
+        DamagedFile : the file is not one that `save` wrote, or not whole
+        LearningStopped : the pool is not the one that the run was saved with
         """
         saved = load_journal(path)
+        if schedule is None and saved.schedule is None:
+            raise ValueError(f"{path} was saved with a schedule of your own: give it as schedule")
+        seed, n_drawn = saved.journal.seed, saved.journal.n_drawn
         learner = cls(
-            pool,
+            as_instance_source(pool, random_state=seed, first_id=n_drawn),
             sparsity=saved.task.sparsity,
             noise_rate=saved.task.noise_rate,
             target_error=saved.task.target_error,
             label_budget=saved.task.label_budget,
             schedule=schedule if schedule is not None else saved.schedule,
-            random_state=saved.journal.seed,
+            random_state=seed,
         )
         if learner._task != saved.task:
             raise ValueError(
                 f"pool must have {saved.task.n_features} features like the saved run, "
                 f"got {learner._task.n_features}"
             )
-        learner._replay = list(saved.journal.draws)
-        learner._journal.labels.update(saved.journal.labels)
-        learner.ask()
+        learner._journal = saved.journal
+        learner._draws = RecordedSource(learner._source, saved.journal)
+        with suppress(BudgetExceeded):  # the next ask says so again
+            learner.ask()
         return learner
 
     # -- inside ------------------------------------------------------------------------------
 
-    def _pending(self) -> Request | None:
+    def _rewind(self) -> None:
+        """Start the engine anew: the recorded answers bring it back to where it was."""
+        rng = np.random.default_rng(self._journal.seed)
+        self._run = learn(self._task, self._schedule, rng, observe=self._observe)
+        self._request: Request | None = None
+        self._is_started = self._is_over = False
+        self._n_observed = 0
+        self._draws.rewind()
+
+    def _next_question(self) -> Question | None:
         if not self._is_started:
-            self._is_started = True
             self._send(None)
-        return self._request
+        while not self._is_over:
+            request = self._request
+            if isinstance(request, LabelRequest):
+                missing = self._missing(request)
+                if missing.size:
+                    self._refuse_overspending(missing.size)
+                    return Question(request.ids[missing], request.X[missing], request.phase)
+                self._send(np.array([self._journal.labels[i] for i in request.ids.tolist()]))
+            elif request is not None:
+                self._send(self._draws.draw(request))
+        if not self._phases:
+            raise LearningStopped(
+                "the pool gave no usable row in the first phase: it is empty, or every row has an "
+                f"entry beyond the pruning radius; {self.n_draws_} draws are kept. Check its "
+                "scale: features should have mean 0 and variance 1"
+            )
+        return None
 
     def _send(self, answer: Draw | FloatArray | None) -> None:
         try:
             self._request = self._run.send(answer)
         except StopIteration:
             self._request, self._is_over = None, True
-            if not self._phases:
-                raise LearningStopped(
-                    "the pool gave no usable row in the first phase: it is empty, or every row "
-                    "has an entry beyond the pruning radius. Check its scale; features should "
-                    "have mean 0 and variance 1"
-                ) from None
+        except BaseException:  # a generator does not survive an error in one of its steps
+            self._rewind()
+            raise
+        self._is_started = True
+        self._warn_of_uncertified()
 
     def _observe(self, outcome: PhaseOutcome) -> None:
-        self._phases.append(outcome)
-        if not outcome.is_certified:
-            warnings.warn(
-                f"phase {outcome.phase.index}: outlier removal is {outcome.removal_status}, "
-                f"hinge minimization is {outcome.loss_status}; phases_ has the bounds",
-                UncertifiedPhase,
-                stacklevel=4,
-            )
+        # After a rewind, an outcome takes the place of its equal.
+        self._phases[self._n_observed : self._n_observed + 1] = [outcome]
+        self._n_observed += 1
 
-    def _draw(self, request: DrawRequest) -> Draw:
-        recorded = self._replay.pop(0) if self._replay else None
-        if recorded is not None and recorded.X is not None:
-            draw = Draw(ids=recorded.ids, X=recorded.X, n_drawn=recorded.n_drawn)
-        else:
-            draw = self._source.draw(request)
-            if recorded is not None and not np.array_equal(draw.ids, recorded.ids):
-                raise LearningStopped(
-                    "the pool is not the one that this run was saved with: its rows come in "
-                    "another order. The saved file is unchanged"
+    def _warn_of_uncertified(self) -> None:
+        # Not where the outcome is observed: a warning that is made an error would end the engine.
+        while self._n_reported < len(self._phases):
+            outcome = self._phases[self._n_reported]
+            self._n_reported += 1
+            if not outcome.is_certified:
+                warnings.warn(
+                    f"phase {outcome.phase.index}: outlier removal is {outcome.removal_status}, "
+                    f"hinge minimization is {outcome.loss_status}; phases_ has the bounds",
+                    UncertifiedPhase,
+                    stacklevel=5,
                 )
-        is_replayable = getattr(self._source, "is_replayable", False)
-        self._journal.record(draw, keep_rows=not is_replayable)
-        return draw
 
     def _missing(self, request: LabelRequest) -> IdArray:
         known = self._journal.labels
@@ -268,10 +299,7 @@ class ActiveLearner:
 
     def _refuse_overspending(self, n_wanted: int) -> None:
         budget = self._task.label_budget
-        if budget is None:
-            return
-        told = sum(i in self._journal.labels for i in self._request_ids())
-        if n_wanted + self.n_labels_ > budget and not told:
+        if budget is not None and n_wanted + self.n_labels_ > budget:
             raise BudgetExceeded(
                 "labels",
                 n_asked=n_wanted,
@@ -279,22 +307,23 @@ class ActiveLearner:
                 kept=f"{self.n_labels_} labels and {len(self._phases)} phases are kept",
             )
 
-    def _request_ids(self) -> list[int]:
-        return self._request.ids.tolist() if isinstance(self._request, LabelRequest) else []
-
     def _check_asked(self, ids: IdArray, request: LabelRequest) -> None:
         unknown = np.flatnonzero(~np.isin(ids, request.ids))
         if unknown.size:
             raise ValueError(
-                f"ids[{unknown[0]}] = {ids[unknown[0]]} was not asked for; "
-                f"{self.n_labels_} labels told before are kept"
+                f"ids[{unknown[0]}] = {ids[unknown[0]]} was not asked for; {self._kept()}"
             )
 
     def _check_consistent(self, ids: IdArray, values: FloatArray) -> None:
         seen = dict(self._journal.labels)
         for i, value in zip(ids.tolist(), values.tolist()):
             if seen.setdefault(i, value) != value:
-                raise ValueError(f"id {i} was told {seen[i]:+g} before, and {value:+g} now")
+                raise ValueError(
+                    f"id {i} was told {seen[i]:+g} before, and {value:+g} now; {self._kept()}"
+                )
+
+    def _kept(self) -> str:
+        return f"the {self.n_labels_} labels told before are kept"
 
 
 def learn_actively(pool: object, label_source: LabelSource, **options: Any) -> ActiveLearner:
@@ -319,14 +348,6 @@ def learn_actively(pool: object, label_source: LabelSource, **options: Any) -> A
     while (question := learner.ask()) is not None:
         learner.tell(reveal_labels(label_source, question.ids, question.X))
     return learner
-
-
-def check_answers(labels: object, ids: IdArray) -> FloatArray:
-    """The labels as ±1.0, one for each id, or an error that names the row."""
-    try:
-        return check_labels(labels, "labels", length=ids.size)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{error}; the rows asked for begin with id {ids[0]}") from error
 
 
 def _as_seed(random_state: int | np.random.Generator | None) -> int:

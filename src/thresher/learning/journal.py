@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -31,11 +31,25 @@ FORMAT, VERSION = "thresher-run", 1
 
 @dataclass(frozen=True, eq=False)
 class RecordedDraw:
-    """A draw as it is kept: with its rows, or by ids alone if the pool can draw it again."""
+    """A draw as it is kept: with its rows, or by ids alone if the pool can draw it again.
+
+    The checksum of the rows tells whether a pool that draws them again is the same table.
+    """
 
     ids: IdArray
     n_drawn: int
+    checksum: int
     X: Rows | None
+
+    @classmethod
+    def of(cls, draw: Draw, *, keep_rows: bool) -> RecordedDraw:
+        """A draw, with or without its rows."""
+        X = draw.X if keep_rows else None
+        return cls(draw.ids, int(draw.n_drawn), checksum(draw.X), X)
+
+    def is_of(self, draw: Draw) -> bool:
+        """Whether a draw has these ids and these rows."""
+        return np.array_equal(self.ids, draw.ids) and self.checksum == checksum(draw.X)
 
 
 @dataclass(eq=False)
@@ -46,9 +60,10 @@ class Journal:
     draws: list[RecordedDraw] = field(default_factory=list)
     labels: dict[int, float] = field(default_factory=dict)
 
-    def record(self, draw: Draw, *, keep_rows: bool) -> None:
-        """Add a draw."""
-        self.draws.append(RecordedDraw(draw.ids, draw.n_drawn, draw.X if keep_rows else None))
+    @property
+    def n_drawn(self) -> int:
+        """Instances drawn so far, rejected ones too."""
+        return sum(draw.n_drawn for draw in self.draws)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,16 +77,7 @@ class SavedRun:
 
 def save_journal(path: str | Path, journal: Journal, task: Task, schedule: object) -> None:
     """Write a run to an NPZ file: under another name first, so that none is ever half-written."""
-    header = {
-        "format": FORMAT,
-        "version": VERSION,
-        "seed": journal.seed,
-        "task": asdict(task),
-        "schedule": _describe(schedule),
-        "n_drawn": [draw.n_drawn for draw in journal.draws],
-    }
     arrays: dict[str, Any] = {
-        "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
         "label_ids": np.array(list(journal.labels), dtype=np.int64),
         "label_values": np.array(list(journal.labels.values()), dtype=np.float64),
     }
@@ -79,6 +85,17 @@ def save_journal(path: str | Path, journal: Journal, task: Task, schedule: objec
         arrays[f"draw{number}.ids"] = draw.ids
         if draw.X is not None:
             arrays.update(_pack(draw.X, f"draw{number}"))
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "seed": journal.seed,
+        "task": asdict(task),
+        "schedule": _describe(schedule),
+        "n_drawn": [draw.n_drawn for draw in journal.draws],
+        "checksums": [draw.checksum for draw in journal.draws],
+        "arrays": sorted(arrays),
+    }
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     path = Path(path)
     temporary = path.with_name(path.name + ".part")
     with temporary.open("wb") as file:
@@ -96,13 +113,12 @@ def load_journal(path: str | Path) -> SavedRun:
     DamagedFile : the file is not such a file, or not whole
     """
     try:
-        with np.load(Path(path), allow_pickle=False) as arrays:
+        # Opened here, because NumPy leaves a file open in which it finds no archive.
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             return _parse(arrays)
-    except OSError as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        raise DamagedFile(str(path), str(error)) from error
-    except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # bytes that are not ours can fail in any way
         raise DamagedFile(str(path), f"{type(error).__name__}: {error}") from error
 
 
@@ -110,10 +126,10 @@ def _parse(arrays: Mapping[str, Any]) -> SavedRun:
     header = json.loads(bytes(arrays["header"]).decode())
     if (header["format"], header["version"]) != (FORMAT, VERSION):
         raise ValueError(f"format {header['format']!r} version {header['version']!r}")
-    draws = [
-        RecordedDraw(arrays[f"draw{number}.ids"], int(n_drawn), _unpack(arrays, f"draw{number}"))
-        for number, n_drawn in enumerate(header["n_drawn"])
-    ]
+    if sorted(header["arrays"]) != sorted(set(arrays) - {"header"}):
+        raise ValueError("an array is missing, or there is one too many")
+    counts = zip(header["n_drawn"], header["checksums"], strict=True)
+    draws = [_recorded(arrays, f"draw{number}", *count) for number, count in enumerate(counts)]
     values = arrays["label_values"]
     if not np.isin(values, (-1.0, 1.0)).all():
         raise ValueError("a label is not -1 or +1")
@@ -122,8 +138,25 @@ def _parse(arrays: Mapping[str, Any]) -> SavedRun:
     return SavedRun(journal, Task(**header["task"]), _rebuild(header["schedule"]))
 
 
+def checksum(X: Rows) -> int:
+    """A number that tells rows from other rows, bit by bit."""
+    parts = (X.data, X.indices, X.indptr) if is_sparse(X) else (X,)
+    value = 0
+    for part in parts:
+        value = zlib.crc32(np.ascontiguousarray(part).data, value) if part.size else value
+    return value
+
+
+def _recorded(arrays: Mapping[str, Any], name: str, n_drawn: int, expected: int) -> RecordedDraw:
+    X = _unpack(arrays, name)
+    if X is not None and checksum(X) != expected:
+        raise ValueError(f"{name} is not what was written")
+    return RecordedDraw(arrays[f"{name}.ids"], int(n_drawn), int(expected), X)
+
+
 def _describe(schedule: object) -> dict[str, Any] | None:
-    if isinstance(schedule, (PracticalSchedule, TheorySchedule)):
+    # Not isinstance: a class derived from ours could not be rebuilt.
+    if type(schedule) is PracticalSchedule or type(schedule) is TheorySchedule:
         return {"kind": type(schedule).__name__, "fields": asdict(schedule)}
     return None
 
@@ -134,7 +167,9 @@ def _rebuild(description: dict[str, Any] | None) -> PracticalSchedule | TheorySc
     values = dict(description["fields"])
     if description["kind"] == PracticalSchedule.__name__:
         return PracticalSchedule(**values)
-    return TheorySchedule(**{**values, "constants": PaperConstants(**values["constants"])})
+    if description["kind"] == TheorySchedule.__name__:
+        return TheorySchedule(**{**values, "constants": PaperConstants(**values["constants"])})
+    raise ValueError(f"schedule of the unknown kind {description['kind']!r}")
 
 
 def _pack(X: Rows, name: str) -> dict[str, Any]:

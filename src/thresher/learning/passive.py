@@ -9,7 +9,6 @@ import numpy as np
 from thresher.learning.active import ActiveLearner
 from thresher.learning.algorithm import Schedule
 from thresher.learning.practical import PracticalSchedule
-from thresher.oracles import ArrayPool
 from thresher.validation import check_labels, check_rows
 
 
@@ -56,7 +55,7 @@ def learn_passively(
             max_unlabeled=n_rows,
         )
     learner = ActiveLearner(
-        ArrayPool(rows, random_state=random_state),
+        rows,
         sparsity=sparsity,
         noise_rate=noise_rate,
         target_error=target_error,

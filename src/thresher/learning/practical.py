@@ -8,7 +8,10 @@ What changes is named in docs/departures.md, and each change can be switched off
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import Field, dataclass, fields, replace
+from typing import Any
+
+import numpy as np
 
 from thresher.learning.history import History
 from thresher.learning.phase import Cost, Phase
@@ -58,19 +61,19 @@ class PracticalSchedule:
     >>> task = Task(n_features=500, sparsity=10, noise_rate=0.05, label_budget=1500)
     >>> schedule = PracticalSchedule()
     >>> schedule.n_phases(task), schedule.next_phase(task, ()).n_queries
-    (5, 450)
+    (6, 600)
     """
 
     first_radius: float = 0.5
     shrink: float = 0.6
     band_factor: float = 2.0
     hinge_factor: float = 0.5
-    first_hinge_scale: float = 0.25
-    radius_per_angle: float = 3.5
+    first_hinge_scale: float = 0.35
+    radius_per_angle: float = 2.2
     max_dirty_share: float = 0.3
     outlier_margin: float = 1.5
     max_outlier_fraction: float = 0.35
-    first_label_share: float = 0.3
+    first_label_share: float = 0.4
     labels_per_floor: float = 10.0
     min_labels_per_phase: float = 6.0
     unlabeled_factor: float = 13.0
@@ -86,16 +89,14 @@ class PracticalSchedule:
 
     def __post_init__(self) -> None:
         for item in fields(self):
-            value = getattr(self, item.name)
-            if isinstance(item.default, bool) or item.default is None:
-                continue
-            check = check_count if isinstance(item.default, int) else check_positive
-            check(value, item.name)
-        if not self.shrink < 1:
-            raise ValueError(f"shrink must be below 1, got {self.shrink}")
-        if not self.max_outlier_fraction < 1:
+            object.__setattr__(self, item.name, _checked(getattr(self, item.name), item))
+        for name in ("shrink", "max_outlier_fraction", "max_dirty_share", "first_label_share"):
+            if not getattr(self, name) < 1:
+                raise ValueError(f"{name} must be below 1, got {getattr(self, name)}")
+        if self.min_unlabeled > self.max_unlabeled:
             raise ValueError(
-                f"max_outlier_fraction must be below 1, got {self.max_outlier_fraction}"
+                f"min_unlabeled must be at most max_unlabeled = {self.max_unlabeled}, "
+                f"got {self.min_unlabeled}"
             )
 
     # -- the interface of a schedule ---------------------------------------------------------
@@ -236,6 +237,18 @@ class PracticalSchedule:
         first = round(self.first_label_share * n_labels)
         later = (n_labels - first) // max(n_phases - 1, 1)
         return max(1, min(first if index == 1 else later, left))
+
+
+def _checked(value: Any, item: Field[Any]) -> Any:
+    """A schedule's parameter as a plain number or switch, by the kind of its default."""
+    if isinstance(item.default, bool):
+        if not isinstance(value, (bool, np.bool_)):
+            raise TypeError(f"{item.name} must be True or False, got {value!r}")
+        return bool(value)
+    if value is None and item.default is None:
+        return None
+    check = check_count if isinstance(item.default, int) else check_positive
+    return check(value, item.name)
 
 
 DEFAULT_TARGET_ERROR = 0.01

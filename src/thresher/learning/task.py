@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from thresher.validation import check_count, check_number
 
@@ -32,15 +32,18 @@ class Task:
     label_budget: int | None = None
 
     def __post_init__(self) -> None:
-        check_count(self.n_features, "n_features")
-        sparsity = min(check_count(self.sparsity, "sparsity"), self.n_features)
-        object.__setattr__(self, "sparsity", sparsity)
+        n_features = check_count(self.n_features, "n_features")
+        sparsity = min(check_count(self.sparsity, "sparsity"), n_features)
         noise_rate = check_number(self.noise_rate, "noise_rate")
         if not 0 <= noise_rate < 0.5:
             raise ValueError(f"noise_rate must be at least 0 and below 0.5, got {noise_rate}")
-        if self.target_error is not None:
-            target_error = check_number(self.target_error, "target_error")
+        target_error, label_budget = self.target_error, self.label_budget
+        if target_error is not None:
+            target_error = check_number(target_error, "target_error")
             if not 0 < target_error < 1:
                 raise ValueError(f"target_error must lie between 0 and 1, got {target_error}")
-        if self.label_budget is not None:
-            check_count(self.label_budget, "label_budget")
+        if label_budget is not None:
+            label_budget = check_count(label_budget, "label_budget")
+        checked = (n_features, sparsity, noise_rate, target_error, label_budget)
+        for item, value in zip(fields(self), checked, strict=True):
+            object.__setattr__(self, item.name, value)

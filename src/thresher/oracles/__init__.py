@@ -4,7 +4,13 @@ from thresher.oracles.adapt import as_instance_source
 from thresher.oracles.meters import MeteredLabels, MeteredSource
 from thresher.oracles.pools import ArrayPool
 from thresher.oracles.requests import Draw, DrawRequest, IdArray
-from thresher.oracles.sources import InstanceSource, LabelSource, RevealsLabels, reveal_labels
+from thresher.oracles.sources import (
+    InstanceSource,
+    LabelSource,
+    RevealsLabels,
+    check_answers,
+    reveal_labels,
+)
 from thresher.oracles.streams import StreamPool
 
 __all__ = [
@@ -19,5 +25,6 @@ __all__ = [
     "RevealsLabels",
     "StreamPool",
     "as_instance_source",
+    "check_answers",
     "reveal_labels",
 ]

@@ -14,7 +14,7 @@ from thresher.oracles.streams import StreamPool
 
 
 def as_instance_source(
-    pool: object, *, random_state: int | np.random.Generator | None = None
+    pool: object, *, random_state: int | np.random.Generator | None = None, first_id: int = 0
 ) -> InstanceSource:
     """An instance source over whatever holds the rows.
 
@@ -25,6 +25,7 @@ def as_instance_source(
     ----------
     pool : the rows, or where they come from
     random_state : seed of the scanning order, used when an `ArrayPool` is made
+    first_id : where ids begin, used when a `StreamPool` is made
 
     Raises
     ------
@@ -44,7 +45,7 @@ def as_instance_source(
         return ArrayPool(pool, random_state=random_state)
     if isinstance(pool, Iterable) and not isinstance(pool, (str, bytes, Mapping, Set)):
         rows: Iterable[Any] = pool
-        return StreamPool(rows)
+        return StreamPool(rows, first_id=first_id)
     raise TypeError(
         "pool must be an array, a sparse matrix, a data frame, an iterator of rows or an object "
         f"with n_features and draw(request), got {type(pool).__name__}"

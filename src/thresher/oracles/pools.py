@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thresher.oracles.requests import Draw, DrawRequest
+from thresher.oracles.requests import Draw, DrawRequest, IdArray
 from thresher.validation import Rows, check_rows
 
 _ROWS_PER_BLOCK = 65_536  # bounds the temporary copies that sparse slices make
@@ -46,11 +46,20 @@ class ArrayPool:
         `n_drawn` counts the rows scanned up to the last one returned, or the whole pool.
         """
         request.require_features(self.n_features)
-        order = self._rng.permutation(self.n_rows)[: request.max_draws]
-        found = np.flatnonzero(self._admitted(request)[order])[: request.n_rows]
-        n_drawn = int(found[-1]) + 1 if found.size == request.n_rows else order.size
-        ids = order[found].astype(np.int64)
-        return Draw(ids=ids, X=self._rows[ids], n_drawn=n_drawn)
+        before = self._rng.bit_generator.state
+        try:
+            order = self._rng.permutation(self.n_rows)[: request.max_draws]
+            found = np.flatnonzero(self._admitted(request)[order])[: request.n_rows]
+            n_drawn = int(found[-1]) + 1 if found.size == request.n_rows else order.size
+            ids = order[found].astype(np.int64)
+            return Draw(ids=ids, X=self._rows[ids], n_drawn=n_drawn)
+        except BaseException:  # an interrupted draw did not happen: the next one scans as it would
+            self._rng.bit_generator.state = before
+            raise
+
+    def take(self, ids: IdArray) -> Rows:
+        """The rows of these ids."""
+        return self._rows[ids]
 
     def _admitted(self, request: DrawRequest) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         if not request.band.normal.any():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias, runtime_checkable
+from numbers import Real
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from thresher.oracles.requests import Draw, DrawRequest, IdArray
+from thresher.oracles.requests import Draw, DrawRequest, IdArray, check_ids
 from thresher.validation import FloatArray, Rows, check_labels
 
 
@@ -81,7 +82,7 @@ def reveal_labels(label_source: LabelSource, ids: IdArray, X: Rows) -> FloatArra
     Raises
     ------
     TypeError : the source is neither
-    ValueError : an answer is missing, or is not -1 or +1
+    ValueError : an answer is missing, or is not -1 or +1; the message names its id
 
     Examples
     --------
@@ -99,4 +100,42 @@ def reveal_labels(label_source: LabelSource, ids: IdArray, X: Rows) -> FloatArra
             "label_source must have a method reveal(ids) or be callable as (ids, X), "
             f"got {type(label_source).__name__}"
         )
-    return check_labels(answer, "labels", length=len(ids))
+    return check_answers(answer, check_ids(ids))
+
+
+def check_answers(answers: object, ids: IdArray) -> FloatArray:
+    """The answers as labels of -1.0 and +1.0, one for each id, or an error that names an id.
+
+    Truth values and strings are refused even where they could be read as numbers: an answer that
+    was meant otherwise must not become a label.
+
+    Examples
+    --------
+    >>> check_answers([1, 0], np.array([17, 40]))
+    Traceback (most recent call last):
+    ValueError: labels must be -1 or +1, but labels[1] is 0.0 (id 40 was answered 0)
+    """
+    items = _listed(answers)
+    try:
+        if any(isinstance(item, (bool, np.bool_, str, bytes)) for item in items):
+            raise TypeError("labels must be numbers, not truth values or text")
+        return check_labels(answers, "labels", length=ids.size)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{error} ({_place(items, ids)})") from error
+
+
+def _listed(answers: Any) -> list[Any]:
+    try:
+        return list(answers) if len(answers) else []
+    except TypeError:  # a single value, or something that can be read only once
+        return []
+
+
+def _place(answers: list[Any], ids: IdArray) -> str:
+    """Which id got the first unusable answer, or which ids were asked for if none is to blame."""
+    if len(answers) == ids.size:
+        for i, answer in zip(ids.tolist(), answers):
+            is_number = isinstance(answer, Real) and not isinstance(answer, (bool, np.bool_))
+            if not is_number or abs(answer) != 1:
+                return f"id {i} was answered {answer!s:.40}"
+    return f"asked for {ids.size} labels, beginning with id {ids[0]}" if ids.size else "none asked"

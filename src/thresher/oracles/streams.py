@@ -16,7 +16,7 @@ from thresher.validation import Rows, check_count, check_rows
 class StreamPool:
     """A stream of rows, or of blocks of rows, read only as far as a request needs.
 
-    Rows outside the band are counted and forgotten. Ids count the drawn rows, from 0. A refused
+    Rows outside the band are counted and forgotten. Ids count the drawn rows. A refused
     item, or an error of the stream itself, ends the request: what it had drawn by then is lost,
     what it had only read comes with the next request.
 
@@ -26,6 +26,7 @@ class StreamPool:
     n_features : length of a row; by default the first item is looked at
     block_rows : single rows are tested together in blocks of at most this many; a block is never
         larger than what the request still lacks, so a live stream is not read ahead
+    first_id : id of the first row; a stream that goes on where another stopped must not repeat ids
 
     Raises
     ------
@@ -45,13 +46,19 @@ class StreamPool:
     """
 
     def __init__(
-        self, iterable: Iterable[Any], *, n_features: int | None = None, block_rows: int = 4096
+        self,
+        iterable: Iterable[Any],
+        *,
+        n_features: int | None = None,
+        block_rows: int = 4096,
+        first_id: int = 0,
     ) -> None:
         if not isinstance(iterable, Iterable):
             raise TypeError(
                 f"iterable must yield rows or blocks of rows, got {type(iterable).__name__}"
             )
         self._block_rows = check_count(block_rows, "block_rows")
+        self._first_id = check_count(first_id, "first_id", minimum=0)
         self._items = iter(iterable)
         self._n_items = 0
         self._pending: Rows | None = None  # read from the stream, not drawn yet
@@ -79,7 +86,7 @@ class StreamPool:
             block = pending[:n_allowed]
             found = np.flatnonzero(request.band.admits(block))[:n_missing]
             n_missing -= found.size
-            ids.append(self.n_draws + found)
+            ids.append(self._first_id + self.n_draws + found)
             pieces.append(block[found])
             self._advance(block.shape[0] if n_missing else int(found[-1]) + 1)
         X = _stack(pieces) if pieces else np.zeros((0, self.n_features))

@@ -1,0 +1,97 @@
+"""A pool whose draws are written down, so that a run can be played again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from thresher.errors import LearningStopped
+from thresher.learning.journal import Journal, RecordedDraw
+from thresher.oracles import Draw, DrawRequest, InstanceSource
+from thresher.validation import is_sparse
+
+
+class RecordedSource:
+    """Answers requests from a journal as long as it holds draws, then from the pool itself.
+
+    A pool with `is_replayable` draws the same rows again and is asked to; the rows of any other are
+    kept in the journal.
+
+    Parameters
+    ----------
+    source : the pool
+    journal : where its draws are recorded
+
+    Raises
+    ------
+    LearningStopped : the pool draws other rows than the journal says
+
+    Examples
+    --------
+    >>> from thresher.geometry import Band
+    >>> from thresher.oracles import ArrayPool
+    >>> recorded = RecordedSource(ArrayPool(np.eye(3), random_state=0), Journal(seed=0))
+    >>> request = DrawRequest(n_rows=2, band=Band(normal=np.zeros(3), width=np.inf))
+    >>> first, second = recorded.draw(request), recorded.draw(request)
+    >>> recorded.rewind()
+    >>> np.array_equal(recorded.draw(request).X, first.X)
+    True
+    """
+
+    def __init__(self, source: InstanceSource, journal: Journal) -> None:
+        self._source: Any = source
+        self._journal = journal
+        self._is_replayable = bool(getattr(source, "is_replayable", False))
+        self._n_answered = 0
+        self._n_from_pool = 0  # draws of the journal that this pool has made itself
+
+    def rewind(self) -> None:
+        """Begin again with the first recorded draw."""
+        self._n_answered = 0
+
+    def draw(self, request: DrawRequest) -> Draw:
+        """The next recorded draw, or a new one that is recorded now."""
+        if self._n_answered < len(self._journal.draws):
+            draw = self._again(self._journal.draws[self._n_answered], request)
+        else:
+            draw = self._source.draw(request)
+            self._refuse_changed_rows(draw)
+            self._journal.draws.append(RecordedDraw.of(draw, keep_rows=not self._is_replayable))
+            self._n_from_pool = len(self._journal.draws)
+        self._n_answered += 1
+        return draw
+
+    def _again(self, recorded: RecordedDraw, request: DrawRequest) -> Draw:
+        if recorded.X is not None:
+            return Draw(ids=recorded.ids, X=recorded.X, n_drawn=recorded.n_drawn)
+        if self._n_answered < self._n_from_pool:
+            X = self._source.take(recorded.ids)
+            return Draw(ids=recorded.ids, X=X, n_drawn=recorded.n_drawn)
+        draw: Draw = self._source.draw(request)  # brings the order of its later draws along
+        if not recorded.is_of(draw):
+            raise LearningStopped(
+                "the pool is not the one that this run was saved with: it draws other rows. The "
+                "saved file is unchanged; restore it with the same table and the same seed"
+            )
+        self._n_from_pool = self._n_answered + 1
+        return draw
+
+    def _refuse_changed_rows(self, draw: Draw) -> None:
+        """Raise if an id of an earlier draw now stands for another row: its label would be wrong.
+
+        A stream or an oracle that starts anew, beside a restored run, counts its ids from 0 again.
+        """
+        for earlier in self._journal.draws:
+            if earlier.X is None:
+                continue
+            ids, now, then = np.intersect1d(draw.ids, earlier.ids, return_indices=True)
+            if ids.size == 0:
+                continue
+            differs = draw.X[now] != earlier.X[then]
+            if differs.nnz if is_sparse(differs) else differs.any():
+                raise LearningStopped(
+                    f"the pool gave the id of an earlier row to another one (one of {ids.size} "
+                    f"ids, {ids[0]} to {ids[-1]}); draws and labels so far are kept. An id must "
+                    "belong to one row for ever: a stream that goes on needs first_id"
+                )

@@ -1,0 +1,127 @@
+"""The passive learner: labeled tables, clean and poisoned."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runs import SMALL, Table, active, finish, oracle
+from thresher.errors import LearningStopped
+from thresher.geometry import Band
+from thresher.learning import learn_passively
+from thresher.oracles import DrawRequest
+from thresher.simulate import FarClump, InBandMass, LabelFlip
+
+TABLE = Table(1000, 30, 3)
+
+
+def learned(X: Any = TABLE.X, y: Any = TABLE.y, **changes: Any) -> Any:
+    """A passive run on a table."""
+    options = {"sparsity": 3, "noise_rate": 0.0, "random_state": 0}
+    return learn_passively(X, y, **{**options, **changes})
+
+
+def angle(halfspace: np.ndarray, target: np.ndarray) -> float:
+    """The angle between two unit vectors."""
+    return math.acos(min(1.0, float(halfspace @ target)))
+
+
+def test_a_clean_table_gives_its_features() -> None:
+    assert np.flatnonzero(learned().halfspace_).tolist() == np.flatnonzero(TABLE.target).tolist()
+
+
+def test_a_clean_table_gives_its_direction() -> None:
+    assert angle(learned().halfspace_, TABLE.target) < 0.1
+
+
+def test_the_first_phase_uses_every_label() -> None:
+    first = learned().phases_[0]
+    assert (first.n_kept, first.n_labels, first.n_labels_used) == (1000, 1000, 1000)
+
+
+def test_every_row_in_the_band_is_used_in_later_phases() -> None:
+    learner = learned()
+    for before, now in zip(learner.phases_, learner.phases_[1:]):
+        inside = Band(before.halfspace, now.phase.band_width).admits(TABLE.X)
+        assert now.n_labels_used == np.count_nonzero(inside)
+
+
+def test_a_sparse_table_gives_the_same_features() -> None:
+    sparse = learned(TABLE.csr)
+    assert np.array_equal(np.flatnonzero(sparse.halfspace_), np.flatnonzero(TABLE.target))
+
+
+@pytest.mark.parametrize("adversary", [InBandMass(3.0), FarClump(), LabelFlip()], ids=str)
+def test_a_poisoned_table_still_gives_the_features(adversary: Any) -> None:
+    # The seeds are fixed: 5 % of the rows are dirty, and the same each time.
+    source = oracle(30, 3, noise_rate=0.05, adversary=adversary, seed=4)
+    draw = source.draw(DrawRequest(n_rows=2000, band=Band(np.zeros(30), np.inf)))
+    learner = learned(draw.X, source.reveal(draw.ids), noise_rate=0.05)
+    assert np.array_equal(np.flatnonzero(learner.halfspace_), np.flatnonzero(source.target))
+    assert source.error_rate(learner.halfspace_) < 0.05
+
+
+def test_a_schedule_of_your_own_is_used() -> None:
+    learner = learned(schedule=SMALL)
+    assert learner.phases_[0].n_kept == SMALL.max_unlabeled
+
+
+def test_with_a_schedule_that_samples_it_is_the_active_learner() -> None:
+    active_learner = finish(
+        active(TABLE.X, noise_rate=0.0, label_budget=None, random_state=0), TABLE.reveal
+    )
+    passive = learned(schedule=SMALL)
+    assert passive.halfspace_.tobytes() == active_learner.halfspace_.tobytes()
+
+
+def test_lists_are_tables_too() -> None:
+    learner = learned(TABLE.X.tolist(), [int(label) for label in TABLE.y])
+    assert learner.halfspace_.tobytes() == learned().halfspace_.tobytes()
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 5])
+def test_a_tiny_table_is_learned_without_a_crash(n_rows: int) -> None:
+    learner = learned(TABLE.X[:n_rows], TABLE.y[:n_rows])
+    assert np.linalg.norm(learner.halfspace_) == pytest.approx(1.0)
+
+
+def test_one_class_is_learned_without_a_crash() -> None:
+    learner = learned(y=np.ones(1000))
+    assert np.linalg.norm(learner.halfspace_) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (TABLE.y[:-1], "y must have length 1000, got 999"),
+        ((TABLE.y + 1) / 2, r"y must be -1 or \+1, but y\[\d+\] is 0.0"),
+        (np.where(np.arange(1000) == 17, np.nan, TABLE.y), r"y\[17\] is nan"),
+        (TABLE.y[:, None], "y must have one dimension"),
+        ([], "y is empty"),
+    ],
+    ids=["short", "zero and one", "nan", "column", "empty"],
+)
+def test_labels_that_are_none_are_refused(y: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        learned(y=y)
+
+
+def test_labels_of_text_are_refused() -> None:
+    with pytest.raises(TypeError, match="y must hold real numbers"):
+        learned(y=np.where(TABLE.y > 0, "yes", "no"))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_row_that_is_not_finite_is_named(value: float) -> None:
+    X = TABLE.X.copy()
+    X[12, 3] = value
+    with pytest.raises(ValueError, match=r"X\[12, 3\]"):
+        learned(X)
+
+
+def test_a_table_far_out_of_scale_is_stopped_with_advice() -> None:
+    with pytest.raises(LearningStopped, match="mean 0 and variance 1"):
+        learned(1e6 * TABLE.X)
