@@ -36,13 +36,17 @@ class BudgetExceeded(ThresherError):
     --------
     >>> error = BudgetExceeded("labels", n_asked=12, n_left=5, kept="95 paid labels are kept")
     >>> print(error)
-    12 labels were asked for, but the budget leaves 5; 95 paid labels are kept
+    12 labels were asked for, but the budget leaves 5; 95 paid labels are kept, and a larger budget
+    goes on from there
     >>> error.n_left
     5
     """
 
     def __init__(self, what: str, *, n_asked: int, n_left: int, kept: str) -> None:
-        super().__init__(f"{n_asked} {what} were asked for, but the budget leaves {n_left}; {kept}")
+        super().__init__(
+            f"{n_asked} {what} were asked for, but the budget leaves {n_left}; {kept}, and a "
+            "larger budget goes on from there"
+        )
         self.n_asked = n_asked
         self.n_left = n_left
 
@@ -63,12 +67,14 @@ class DamagedFile(ThresherError, ValueError):
     Examples
     --------
     >>> print(DamagedFile("run.npz", "KeyError: header"))
-    run.npz is not a file that Thresher can read (KeyError: header); it was not changed
+    run.npz is not a file that Thresher can read (KeyError: header); it was not changed: use a
+    copy, or begin anew
     """
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
-            f"{path} is not a file that Thresher can read ({reason}); it was not changed"
+            f"{path} is not a file that Thresher can read ({reason}); it was not changed: use a "
+            "copy, or begin anew"
         )
 
 

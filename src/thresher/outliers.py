@@ -219,8 +219,7 @@ class _Search:
         self.scores = np.concatenate([self.scores, new_scores], axis=1)
         answer = self._balanced()
         if answer.bound > self.optimum:
-            self.optimum = answer.bound
-        self.mixture = answer.mixture
+            self.optimum, self.mixture = answer.bound, answer.mixture
         self.moment.reweight(answer.weights)
         self.n_rounds += 1
         self._look()
@@ -288,7 +287,8 @@ class _Search:
         multiplier = np.clip(gram, -clip.level, clip.level)
         upper = proven_upper(gram, multiplier, self.l1_radius, gram_error=error)
         lower = _proven_lower(gram, self.direction, self.l1_radius, error)
-        factor = l2_radius * (self.cuts * np.sqrt(self.mixture)[:, None]).T
+        mixed = self.cuts[: self.mixture.size] * np.sqrt(self.mixture)[:, None]
+        factor = l2_radius * mixed.T
         optimum = _proven_optimum(
             self.optimum * unit, rows, factor, l2_radius, l2_radius * self.l1_radius, fraction
         )

@@ -677,3 +677,26 @@ def test_without_a_schedule_the_practical_one_is_used() -> None:
     question = active(TABLE.X, schedule=None).ask()
     explicit = active(TABLE.X, schedule=PracticalSchedule()).ask()
     assert np.array_equal(question.ids, explicit.ids)
+
+
+def test_a_failing_label_source_hands_back_the_learner_that_can_go_on():
+    rows = np.random.default_rng(0).standard_normal((1500, 20))
+    options = {"sparsity": 2, "noise_rate": 0.0, "label_budget": 60, "random_state": 0}
+
+    def truth(_, X):
+        return np.where(X[:, 1] - X[:, 4] > 0, 1.0, -1.0)
+
+    calls = []
+
+    def flaky(ids, X):
+        calls.append(len(ids))
+        if len(calls) == 2:
+            raise OSError("the laboratory is closed")
+        return truth(ids, X)
+
+    with pytest.raises(OSError, match="closed") as caught:
+        learn_actively(rows, flaky, **options)
+    learner = caught.value.learner
+    assert learner.n_labels_ == calls[0]
+    undisturbed = learn_actively(rows, truth, **options)
+    assert np.array_equal(learner.learn_from(truth).halfspace_, undisturbed.halfspace_)

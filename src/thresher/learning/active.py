@@ -156,6 +156,24 @@ class ActiveLearner:
         self._check_consistent(told, values)
         self._journal.labels.update(zip(told.tolist(), values.tolist()))
 
+    def learn_from(self, label_source: LabelSource) -> ActiveLearner:
+        """This learner, finished: it asks a label source for everything it still wants to know.
+
+        If the source or the pool fails, the error is raised with this learner as its attribute
+        `learner`; what was told before is kept, and calling again goes on from there.
+        """
+        try:
+            while (question := self.ask()) is not None:
+                self.tell(reveal_labels(label_source, question.ids, question.X))
+        except BaseException as error:
+            error.learner = self  # type: ignore[attr-defined]
+            error.add_note(
+                f"{self.n_labels_} labels and {len(self._phases)} phases are kept in this error's "
+                "`learner`: call its learn_from(label_source) to go on, or its save(path)"
+            )
+            raise
+        return self
+
     # -- what is known so far ----------------------------------------------------------------
 
     @property
@@ -335,6 +353,10 @@ def learn_actively(pool: object, label_source: LabelSource, **options: Any) -> A
     label_source : a callable `(ids, X)` that returns ±1 for each id, or has `.reveal(ids)`
     options : the other parameters of `ActiveLearner`
 
+    Raises
+    ------
+    Whatever the label source raises, with the unfinished learner as its attribute `learner`
+
     Examples
     --------
     >>> from thresher.simulate import Gaussian, MaliciousOracle, random_target
@@ -344,10 +366,7 @@ def learn_actively(pool: object, label_source: LabelSource, **options: Any) -> A
     >>> oracle.error_rate(learner.halfspace_) < 0.01
     True
     """
-    learner = ActiveLearner(pool, **options)
-    while (question := learner.ask()) is not None:
-        learner.tell(reveal_labels(label_source, question.ids, question.X))
-    return learner
+    return ActiveLearner(pool, **options).learn_from(label_source)
 
 
 def _as_seed(random_state: int | np.random.Generator | None) -> int:

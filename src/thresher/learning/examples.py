@@ -20,12 +20,14 @@ class LabeledRows:
     ----------
     X, y, weights : rows, labels of -1 and +1, and how often each row was drawn
     n_fresh : how many of them, at the end, belong to the current phase
+    n_new : how many of those had never been asked for before
     """
 
     X: Rows
     y: FloatArray
     weights: FloatArray
     n_fresh: int
+    n_new: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -58,10 +60,14 @@ class ExampleStore:
     def __init__(self, reuse: bool) -> None:
         self._reuse = reuse
         self._earlier: list[LabeledRows] = []
+        self._asked: set[int] = set()
 
     def add(self, sample: Sample, labels: FloatArray, band: Band) -> LabeledRows:
         """Keep a labeled sample; return the rows to fit, earlier ones in the band first."""
-        fresh = LabeledRows(sample.X, labels, sample.counts, n_fresh=labels.size)
+        n_before = len(self._asked)
+        self._asked.update(sample.ids.tolist())
+        n_new = len(self._asked) - n_before
+        fresh = LabeledRows(sample.X, labels, sample.counts, labels.size, n_new)
         reused = [self._inside(rows, band) for rows in self._earlier] if self._reuse else []
         self._earlier.append(fresh)
         return _stack([rows for rows in reused if rows.n_rows] + [fresh])
@@ -69,7 +75,7 @@ class ExampleStore:
     @staticmethod
     def _inside(rows: LabeledRows, band: Band) -> LabeledRows:
         kept = np.flatnonzero(band.admits(rows.X))
-        return LabeledRows(rows.X[kept], rows.y[kept], rows.weights[kept], n_fresh=0)
+        return LabeledRows(rows.X[kept], rows.y[kept], rows.weights[kept], n_fresh=0, n_new=0)
 
 
 def _stack(parts: list[LabeledRows]) -> LabeledRows:
@@ -82,4 +88,5 @@ def _stack(parts: list[LabeledRows]) -> LabeledRows:
         np.concatenate([part.y for part in parts]),
         np.concatenate([part.weights for part in parts]),
         parts[-1].n_fresh,
+        parts[-1].n_new,
     )

@@ -28,7 +28,7 @@ class PhaseOutcome:
     n_kept : rows in the band that came back
     n_pruned : rows of these with an entry beyond the pruning radius
     n_queries : rows drawn by weight, with repetitions (m_k)
-    n_labels : distinct rows among them
+    n_labels : distinct rows among them that no earlier phase had asked for
     n_labels_used : labeled rows in the hinge loss, reused ones too
     weight_removed : share of the pool's weight that outlier removal took away
     removal_status, variance_lower, variance_upper, optimum_lower : its certificate, in the units of
@@ -108,7 +108,7 @@ def summarize(
         n_kept=drawn.n_rows,
         n_pruned=drawn.n_rows - pool.n_rows,
         n_queries=round(float(labeled.weights[-labeled.n_fresh :].sum())),
-        n_labels=labeled.n_fresh,
+        n_labels=labeled.n_new,
         n_labels_used=labeled.n_rows,
         weight_removed=1 - float(removal.weights.sum()) / pool.n_rows,
         removal_status=removal.status,
