@@ -25,7 +25,7 @@ from thresher.solvers.eigen import Floats
 from thresher.solvers.moment import SecondMoment, single_precision_error
 from thresher.solvers.scaling import ScaledRows, scale_rows
 from thresher.solvers.threads import one_blas_thread
-from thresher.solvers.thresholding import ClipBound, best_clip, proven_upper
+from thresher.solvers.thresholding import RITZ_DOUBT, ClipBound, best_clip, proven_upper
 from thresher.solvers.weights import Balance, balance, balance_to
 from thresher.validation import (
     FloatArray,
@@ -38,7 +38,8 @@ from thresher.validation import (
 )
 
 Status = Literal["tightest", "feasible", "infeasible", "undecided"]
-N_COLUMN_STARTS, N_CUT_STARTS = 16, 4  # heuristic: where each round looks for its next directions
+N_COLUMN_STARTS, N_CUT_STARTS = 32, 4  # heuristic: where each round looks for its next directions
+AIM = 0.92  # of a limit: what the weights are balanced to at first
 
 
 @dataclass(frozen=True)
@@ -109,9 +110,9 @@ def remove_outliers(
     X : (n, d) array or SciPy sparse matrix
     l2_radius, l1_radius : radii r and ρ of the directions looked at
     outlier_fraction : ξ, the share of the rows' weight that may be taken away, in [0, 1)
-    max_variance : the paper's form: weights whose variance is at most this, taking away no more
-        weight than that needs. Without it, the least-variance form: the smallest variance that the
-        whole of ξ can buy
+    max_variance : the paper's form: weights whose variance is at most this, taking away about as
+        little weight as that needs. Without it, the least-variance form: the smallest variance
+        that the whole of ξ can buy
     tolerance : relative gap at which the least-variance form stops
     max_rounds : rounds after which the answer is given as it stands
     callback : called with a `RemovalProgress` in each round
@@ -160,9 +161,12 @@ class _Search:
         single = l1_radius**2 * single_precision_error(scaled.rows) <= tolerance / 10
         self.moment = SecondMoment(scaled.rows, n_rows=scaled.n_rows, single_precision=single)
         d = scaled.rows.shape[1]
-        self.cuts, self.scores = np.zeros((0, d)), np.zeros((scaled.rows.shape[0], 0))
+        self.cuts = np.zeros((0, d))
+        self.scores: Floats = self.moment.squared_projections(self.cuts)
         self.mixture, self.optimum = np.zeros(0), 0.0
-        self.n_rounds, self.target = 0, limit
+        self.n_rounds = 0
+        # Proofs are looser than the truth, so the weights aim below the limit.
+        self.target = None if limit is None else AIM * limit
         self._look()
 
     # -- one round ---------------------------------------------------------------------------
@@ -226,10 +230,8 @@ class _Search:
 
     def _balanced(self) -> Balance:
         game = (self.scores, self.scaled.required, self.scaled.n_rows)
-        gap = self.variance / self.optimum - 1 if self.optimum > 0 else 1.0
-        precision = max(self.tolerance / 5, min(gap / 10, 0.05))
         with one_blas_thread():
-            answer = balance(*game, precision=precision)
+            answer = balance(*game, precision=self.tolerance / 10)
             if self.target is not None and answer.value < self.target:
                 return balance_to(*game, target=self.target, answer=answer)
         return answer
@@ -243,9 +245,8 @@ class _Search:
                 return True
             if self.variance <= self.limit:
                 upper = self._clipped().value
-                if upper <= self.limit:
+                if upper * (1 + RITZ_DOUBT) <= self.limit:
                     return True
-                # The proof is looser than the truth: aim lower by as much.
                 self.target = min(self.target or np.inf, 0.97 * self.limit * self.variance / upper)
         return self._is_tight() and self._still_tight_from_eigenvector()
 
@@ -266,7 +267,8 @@ class _Search:
         if self.clip is None:
             if self.l1_radius**2 * self.moment.error > self.tolerance / 10 * self.variance:
                 self.moment.refresh()
-            self.clip = best_clip(self.moment.gram, self.l1_radius)
+            good_enough = 0.0 if self.limit is None else self.limit / (1 + RITZ_DOUBT)
+            self.clip = best_clip(self.moment.gram, self.l1_radius, good_enough=good_enough)
         return self.clip
 
     def progress(self, unit: float) -> RemovalProgress:
@@ -281,9 +283,10 @@ class _Search:
     ) -> OutlierRemoval:
         """The answer, with every bound accepted by the independent checker."""
         clip, unit = self._clipped(), (l2_radius * self.scaled.scale) ** 2
-        gram = self.moment.gram
+        gram, weights = self.moment.gram, self.moment.weights
         # The checker forms the matrix anew and charges its own rounding.
         error = max(self.moment.error, rounding_of_moment(gram, self.scaled.n_rows))
+        del self.moment  # its copy of the rows is not needed for the proofs
         multiplier = np.clip(gram, -clip.level, clip.level)
         upper = proven_upper(gram, multiplier, self.l1_radius, gram_error=error)
         lower = _proven_lower(gram, self.direction, self.l1_radius, error)
@@ -293,7 +296,7 @@ class _Search:
             self.optimum * unit, rows, factor, l2_radius, l2_radius * self.l1_radius, fraction
         )
         return OutlierRemoval(
-            weights=self.scaled.spread(self.moment.weights),
+            weights=self.scaled.spread(weights),
             variance_lower=lower * unit,
             variance_upper=upper * unit,
             optimum_lower=optimum,

@@ -11,6 +11,7 @@ meets the ratio of the two radii. One sort finds it exactly.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher.validation import FloatArray, check_radius, check_vectors
 
@@ -98,17 +99,32 @@ def support_points(vectors: FloatArray, l2_radius: float, l1_radius: float) -> F
 
 
 def _ratio_levels(magnitudes: FloatArray, ratio: float) -> FloatArray:
-    """For each row, the least t ≥ 0 with ‖S_t‖₁ ≤ ratio·‖S_t‖₂, or the largest entry.
+    """For each row, the least t ≥ 0 with ‖S_t‖₁ ≤ ratio·‖S_t‖₂, or the largest entry."""
+    n_top = int(8 * ratio**2) + 32
+    if 2 * n_top < magnitudes.shape[1]:
+        # As a rule the level lies among the largest entries, and only those need be sorted.
+        top = -np.sort(np.partition(-magnitudes, n_top - 1, axis=1)[:, :n_top], axis=1)
+        levels, is_settled = _levels_of_descending(top[:, :-1], top[:, 1:], ratio)
+        if is_settled.all():
+            return levels
+    descending = -np.sort(-magnitudes, axis=1)
+    following = np.concatenate([descending[:, 1:], np.zeros((len(descending), 1))], axis=1)
+    levels, is_settled = _levels_of_descending(descending, following, ratio)
+    return np.where(is_settled, levels, 0.0)
+
+
+def _levels_of_descending(
+    descending: FloatArray, following: FloatArray, ratio: float
+) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """The levels of sorted rows, each entry with the one that follows it, and where they exist.
 
     With j entries above t, sums C1 and C2 of those entries and of their squares, the equation
     (C1 − jt)² = ratio²·(C2 − 2tC1 + jt²) gives t = mean − ratio·√(spread / (j(j − ratio²))),
     where spread = Σ(entry − mean)².
     """
-    descending = -np.sort(-magnitudes, axis=1)
     n_rows, d = descending.shape
     counts = np.arange(1, d + 1)
     c1, c2 = np.cumsum(descending, axis=1), np.cumsum(descending**2, axis=1)
-    following = np.concatenate([descending[:, 1:], np.zeros((n_rows, 1))], axis=1)
     l1_norm = c1 - counts * following
     l2_square = np.maximum(c2 - 2 * following * c1 + counts * following**2, 0)
     # The first j whose whole segment is too flat (ratio of norms above the bound) at its lower end.
@@ -126,7 +142,7 @@ def _ratio_levels(magnitudes: FloatArray, ratio: float) -> FloatArray:
     largest = descending[:, 0]
     level = np.where(room > 0, level, largest)
     level = np.where(np.isfinite(level), np.clip(level, following[take, j], largest), largest)
-    return np.where(crossed.any(axis=1), level, 0.0)
+    return level, np.asarray(crossed.any(axis=1))
 
 
 def _project_one(v: FloatArray, r: float, rho: float) -> FloatArray:

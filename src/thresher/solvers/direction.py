@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,7 +15,8 @@ from thresher.solvers.interruptible import run_interruptibly
 from thresher.solvers.moment import gram_of, weighted_rows
 from thresher.solvers.scaling import power_of_two, scale_rows
 from thresher.solvers.splitting import Bracket, close_bracket, improve
-from thresher.solvers.thresholding import best_clip, proven_upper
+from thresher.solvers.threads import one_blas_thread
+from thresher.solvers.thresholding import RITZ_DOUBT, best_clip, proven_upper
 from thresher.validation import (
     FloatArray,
     Rows,
@@ -27,7 +29,7 @@ from thresher.validation import (
 )
 
 N_STARTS = 12
-RITZ_DOUBT = 5e-3  # by how much a proven bound may exceed the search's
+ONE_THREAD_SIZE = 500  # up to here an eigendecomposition is no slower with one thread
 MAX_ENTRY, MAX_BOUND = 1e200, 1e280
 
 
@@ -110,13 +112,14 @@ def worst_direction(
         answer = problem.certified(bracket, upper, tolerance)
         if answer.status == "converged":
             return answer
-    bracket = close_bracket(
-        problem.gram,
-        bracket,
-        problem.l1_radius,
-        gap=0.98 * tolerance,
-        max_iterations=max_iterations,
-    )
+    with one_blas_thread() if matrix.shape[0] <= ONE_THREAD_SIZE else nullcontext():
+        bracket = close_bracket(
+            problem.gram,
+            bracket,
+            problem.l1_radius,
+            gap=0.98 * tolerance,
+            max_iterations=max_iterations,
+        )
     return problem.certified(bracket, problem.prove_upper(bracket), tolerance)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from thresher.solvers.eigen import Floats
 from thresher.validation import FloatArray, Rows, is_sparse
 
 UNIT_ROUNDOFF = {np.dtype(np.float32): 2.0**-24, np.dtype(np.float64): 2.0**-53}
@@ -66,11 +67,10 @@ class SecondMoment:
         rows = self._exact_rows[kept] if kept.size < self.weights.size else self._exact_rows
         self.gram, self.error = self._moment(rows, self.weights[kept])
 
-    def squared_projections(self, directions: FloatArray) -> FloatArray:
-        """(x·v)² for every row x (down) and direction v (across)."""
+    def squared_projections(self, directions: FloatArray) -> Floats:
+        """(x·v)² for every row x (down) and direction v (across), in the precision of the rows."""
         dtype = self._rows.dtype
-        projections = self._rows @ np.ascontiguousarray(directions.T, dtype=dtype)
-        return np.square(np.asarray(projections, dtype=np.float64))
+        return np.square(self._rows @ np.ascontiguousarray(directions.T, dtype=dtype))
 
     def _largest(self) -> float:
         return float(np.abs(np.einsum("ii->i", self.gram)).max())

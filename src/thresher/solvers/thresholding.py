@@ -14,6 +14,8 @@ from thresher.certificates import proves_upper_bound
 from thresher.solvers.eigen import DENSE_SIZE, Floats, top_eigenpair
 from thresher.validation import FloatArray
 
+RITZ_DOUBT = 6e-3  # by how much a proven bound may exceed the one that the search saw
+
 
 @dataclass(frozen=True)
 class ClipBound:

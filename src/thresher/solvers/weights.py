@@ -12,11 +12,12 @@ program solver gives the same answer 10 to 50 times slower at 8,000 rows and 10 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from thresher.geometry.balls import simplex_level
+from thresher.solvers.eigen import Floats
 from thresher.validation import FloatArray
 
 INITIAL_WIDTH, WIDTH_DECAY = 0.1, 0.95  # of the smoothing, relative to the cut-off; calibrated
@@ -37,7 +38,7 @@ class Balance:
 
 
 def balance(
-    scores: FloatArray,
+    scores: Floats,
     required: float,
     n_rows: int,
     *,
@@ -48,7 +49,7 @@ def balance(
 
     Parameters
     ----------
-    scores : (m, k) squared projections of m rows on k directions
+    scores : (m, k) squared projections of m rows on k directions, in single or double precision
     required : least admissible sum of the weights
     n_rows : what the sums are divided by (rows that were given up beforehand count)
     precision : relative gap between `value` and `bound` at which to stop
@@ -72,24 +73,29 @@ def balance(
 
 
 def balance_to(
-    scores: FloatArray, required: float, n_rows: int, *, target: float, answer: Balance
+    scores: Floats, required: float, n_rows: int, *, target: float, answer: Balance
 ) -> Balance:
-    """Weights that take away as little as brings every weighted mean score down to a target.
+    """Weights that take away about as little as brings every weighted mean score to a target.
 
-    `answer` must be the balance at `required`, with a value below the target. The sum of the
-    weights is raised by bisection as far as the target allows; mixture and bound stay those of
-    `answer`, because they speak of all admissible weights.
+    `answer` is the balance at `required`, with a value below the target. Taking weight away lowers
+    every mean, so only the directions above the target matter: rows go in the order of their score
+    in the mixture of those, each direction in proportion to its excess, until the target is
+    reached. Mixture and bound stay those of `answer`, because they speak of all admissible weights.
     """
-    low, high = required, float(scores.shape[0])
-    best = answer
-    for _ in range(6):
-        middle = (low + high) / 2
-        trial = balance(scores, middle, n_rows, precision=0.02)
+    means = scores.sum(axis=0, dtype=np.float64) / n_rows
+    excess = np.maximum(means - target, 0)
+    if not excess.any():
+        return replace(answer, weights=np.ones(scores.shape[0]))
+    game = _Game(scores, required, n_rows)
+    mixture = excess / excess.sum()
+    best, low, high = answer, required, float(scores.shape[0])
+    for _ in range(12):
+        trial = replace(game, required=(low + high) / 2).respond(mixture, None).balance
         if trial.value <= target:
-            best, low = trial, middle
+            best, low = trial, (low + high) / 2
         else:
-            high = middle
-    return Balance(best.weights, best.value, answer.mixture, answer.bound)
+            high = (low + high) / 2
+    return replace(answer, weights=best.weights, value=best.value)
 
 
 @dataclass(frozen=True)
@@ -104,15 +110,16 @@ class _Response:
 
 @dataclass(frozen=True)
 class _Game:
-    scores: FloatArray
+    scores: Floats
     required: float
     n_rows: int
 
     def respond(self, mixture: FloatArray, width: float | None) -> _Response:
         """The weights that answer a mixture; sharp if no width is given."""
-        mixed = self.scores @ mixture
+        dtype = self.scores.dtype
+        mixed = (self.scores @ mixture.astype(dtype)).astype(np.float64)
         weights, cutoff, least = keep_smallest(mixed, self.required, width)
-        gradient = weights @ self.scores / self.n_rows
+        gradient = (weights.astype(dtype) @ self.scores).astype(np.float64) / self.n_rows
         smooth = weights @ mixed + (width or 0.0) / 2 * (weights @ weights)
         balance = Balance(weights, float(gradient.max()), mixture, least / self.n_rows)
         return _Response(balance, cutoff, float(smooth) / self.n_rows, gradient)
