@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 import numpy as np
 
 from benchmarks.ratio import Ratio, side_by_side
 from thresher.experiments import SimulatedRun, SimulationSpec, run_simulation
 
-SETTING = {"n_features": 500, "sparsity": 10}
+SETTING: dict[str, Any] = {"n_features": 500, "sparsity": 10}
 SEEDS = range(10)
 CLEAN_LABELS, NOISY_LABELS, NOISE_RATE = 1230, 1500, 0.05
 MAX_GRAMS, AIM_GRAMS, MAX_SECONDS = 20.0, 8.0, 5.0

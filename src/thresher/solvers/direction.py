@@ -11,7 +11,7 @@ import numpy as np
 from thresher.certificates import EPS, proves_lower_bound, proves_optimum, proves_upper_bound
 from thresher.memory import require_memory
 from thresher.solvers.ascent import ascend, column_starts
-from thresher.solvers.interruptible import run_interruptibly
+from thresher.solvers.eigen import top_eigenpairs
 from thresher.solvers.moment import gram_of, weighted_rows
 from thresher.solvers.scaling import power_of_two, scale_rows
 from thresher.solvers.splitting import Bracket, close_bracket, improve
@@ -29,6 +29,7 @@ from thresher.validation import (
 )
 
 N_STARTS = 12
+LOOSE = 0.1  # a tolerance at which a rough look is enough
 ONE_THREAD_SIZE = 500  # up to here an eigendecomposition is no slower with one thread
 MAX_ENTRY, MAX_BOUND = 1e200, 1e280
 
@@ -108,7 +109,11 @@ def worst_direction(
     if warm_start is not None:
         bracket = problem.warmed(bracket, warm_start)
     if bracket.gap <= tolerance:
-        upper = proven_upper(problem.gram, bracket.multiplier, problem.l1_radius)
+        upper = (
+            problem.prove_upper(bracket, slack=2 * RITZ_DOUBT)
+            if tolerance >= LOOSE and bracket.upper > 0
+            else proven_upper(problem.gram, bracket.multiplier, problem.l1_radius)
+        )
         answer = problem.certified(bracket, upper, tolerance)
         if answer.status == "converged":
             return answer
@@ -120,7 +125,7 @@ def worst_direction(
             gap=0.98 * tolerance,
             max_iterations=max_iterations,
         )
-    return problem.certified(bracket, problem.prove_upper(bracket), tolerance)
+    return problem.certified(bracket, problem.prove_upper(bracket, slack=1e-9), tolerance)
 
 
 def worst_direction_of_rows(
@@ -206,9 +211,12 @@ class _Problem:
         lifted = answer.lifted / max(float(np.trace(answer.lifted)), 1e-300)
         return improve(bracket, self.gram, lifted, answer.multiplier / self.scale, self.l1_radius)
 
-    def prove_upper(self, bracket: Bracket) -> float:
-        """The bracket's upper bound if the checker accepts it, else what it does accept."""
-        claim = bracket.upper * (1 + 1e-9) + 1e-300
+    def prove_upper(self, bracket: Bracket, slack: float) -> float:
+        """The bracket's upper bound, raised a little, if the checker accepts that.
+
+        Else what it does accept.
+        """
+        claim = bracket.upper * (1 + slack) + 1e-300
         radii = {"l2_radius": 1.0, "l1_radius": self.l1_radius}
         if proves_upper_bound(claim, self.gram, bracket.multiplier, **radii):
             return claim
@@ -234,13 +242,14 @@ class _Problem:
 
 def _cheap_bracket(problem: _Problem, tolerance: float) -> Bracket:
     """A clipped eigenvalue above (its Ritz value, not yet proven) and a sparse ascent below."""
-    gram, precision = problem.gram, min(1e-3, tolerance / 10)
+    gram, precision = problem.gram, min(1e-2, tolerance / 30)
+    n_starts = N_STARTS if tolerance < LOOSE else N_STARTS // 3
 
     def climb(starts: FloatArray) -> tuple[float, FloatArray]:
         values, found = ascend(lambda v: v @ gram, starts, problem.l1_radius, precision=precision)
         return max(float(values[0]), 0.0), found[0]
 
-    below = climb(column_starts(gram, N_STARTS))
+    below = climb(column_starts(gram, n_starts))
     good_enough = below[0] / (1 + RITZ_DOUBT) / max(1 - tolerance, 1e-3)
     clip = best_clip(gram, problem.l1_radius, good_enough=good_enough)
     below = max(below, climb(clip.eigenvector[None]), key=lambda found: found[0])
@@ -255,7 +264,7 @@ def _from_inner_products(
     n, d = halves.shape
     require_memory(4 * 8 * n**2, f"the inner products of {n} rows")
     kernel = gram_of(halves.T)
-    values, vectors = run_interruptibly(np.linalg.eigh, kernel)
+    values, vectors = top_eigenpairs(kernel, 1)
     starts = np.concatenate([(vectors[:, -1] @ halves)[None], _largest_rows(halves, N_STARTS)])
     reached, directions = ascend(
         lambda v: (halves.T @ (halves @ v.T)).T,

@@ -6,10 +6,32 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+from thresher.validation import FloatArray
 
 Floats = NDArray[np.floating[Any]]
 
 DENSE_SIZE = 128  # below this a full eigendecomposition is faster than Lanczos
+FULL_SIZE = 300  # below this all eigenpairs take no longer than some
+
+
+def largest_eigenvalue(matrix: FloatArray) -> float:
+    """The largest eigenvalue, to working precision (which is no proof)."""
+    d = matrix.shape[0]
+    return float(eigh(matrix, eigvals_only=True, subset_by_index=(d - 1, d - 1))[0])
+
+
+def top_eigenpairs(matrix: FloatArray, n_pairs: int) -> tuple[FloatArray, FloatArray]:
+    """At least that many of the largest eigenvalues, ascending, and their vectors in columns.
+
+    For large matrices no others are computed, which keeps a call short enough that an interrupt
+    is answered: LAPACK lets no signal through.
+    """
+    d = matrix.shape[0]
+    if d <= FULL_SIZE or 2 * n_pairs > d:
+        return np.linalg.eigh(matrix)
+    return eigh(matrix, subset_by_index=(d - n_pairs, d - 1), check_finite=False)
 
 
 def top_eigenpair(matrix: Floats, *, n_steps: int = 16) -> tuple[float, Floats]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thresher.geometry.balls import simplex_level, soft_threshold
-from thresher.solvers.interruptible import run_interruptibly
+from thresher.solvers.eigen import largest_eigenvalue, top_eigenpairs
 from thresher.validation import FloatArray
 
 RELAXATION = 1.7
@@ -58,9 +58,9 @@ def close_bracket(
     best, penalty = start, PENALTY * start.upper
     copy = np.outer(start.lifted, start.lifted) if start.lifted.ndim == 1 else start.lifted
     dual = start.multiplier / penalty
-    reference, since = start.gap, 0
+    reference, since, rank = start.gap, 0, gram.shape[0] // 8
     for iteration in range(1, max_iterations + 1):
-        lifted = _project_trace(copy - dual + gram / penalty)
+        lifted, rank = _project_trace(copy - dual + gram / penalty, n_pairs=2 * rank + 8)
         mixed = RELAXATION * lifted + (1 - RELAXATION) * copy
         copy = _project_l1(mixed + dual, l1_radius**2)
         dual = dual + mixed - copy
@@ -83,23 +83,29 @@ def improve(
     excess = max(1.0, float(np.abs(lifted).sum()) / l1_radius**2)
     lower = float(np.vdot(gram, lifted)) / excess
     multiplier = (multiplier + multiplier.T) / 2
-    top = float(run_interruptibly(np.linalg.eigvalsh, gram - multiplier)[-1])
+    top = largest_eigenvalue(gram - multiplier)
     upper = max(top, 0.0) + l1_radius**2 * float(np.abs(multiplier).max())
     below = (lower, lifted / excess) if lower > best.lower else (best.lower, best.lifted)
     above = (upper, multiplier) if upper < best.upper else (best.upper, best.multiplier)
     return Bracket(*below, *above)
 
 
-def _project_trace(matrix: FloatArray) -> FloatArray:
-    """The closest positive semidefinite matrix of trace at most 1."""
-    values, vectors = run_interruptibly(np.linalg.eigh, matrix)
-    kept = np.maximum(values, 0)
-    if kept.sum() > 1:
-        kept = np.maximum(values - simplex_level(values, 1.0), 0)
-    used = kept > 0
-    half = vectors[:, used] * np.sqrt(kept[used])
-    projected: FloatArray = half @ half.T
-    return projected
+def _project_trace(matrix: FloatArray, n_pairs: int) -> tuple[FloatArray, int]:
+    """The closest positive semidefinite matrix of trace at most 1, and its rank.
+
+    Only eigenvalues above the level of the trace constraint matter, so only about `n_pairs` of
+    them are computed: more, if those do not reach down to the level.
+    """
+    d = matrix.shape[0]
+    while True:
+        values, vectors = top_eigenpairs(matrix, n_pairs)
+        level = max(simplex_level(values, 1.0), 0.0)
+        if values[0] <= level or values.size == d:
+            break
+        n_pairs *= 2
+    used = values > level
+    half = vectors[:, used] * np.sqrt(values[used] - level)
+    return half @ half.T, int(np.count_nonzero(used))
 
 
 def _project_l1(matrix: FloatArray, bound: float) -> FloatArray:
