@@ -29,7 +29,7 @@ def top_eigenpairs(matrix: FloatArray, n_pairs: int) -> tuple[FloatArray, FloatA
     is answered: LAPACK lets no signal through.
     """
     d = matrix.shape[0]
-    if d <= FULL_SIZE or 2 * n_pairs > d:
+    if d <= FULL_SIZE or n_pairs >= d:
         return np.linalg.eigh(matrix)
     return eigh(matrix, subset_by_index=(d - n_pairs, d - 1), check_finite=False)
 

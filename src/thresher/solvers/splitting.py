@@ -58,9 +58,9 @@ def close_bracket(
     best, penalty = start, PENALTY * start.upper
     copy = np.outer(start.lifted, start.lifted) if start.lifted.ndim == 1 else start.lifted
     dual = start.multiplier / penalty
-    reference, since, rank = start.gap, 0, gram.shape[0] // 8
+    reference, since, rank = start.gap, 0, 16
     for iteration in range(1, max_iterations + 1):
-        lifted, rank = _project_trace(copy - dual + gram / penalty, n_pairs=2 * rank + 8)
+        lifted, rank = _project_trace(copy - dual + gram / penalty, n_pairs=rank + rank // 4 + 8)
         mixed = RELAXATION * lifted + (1 - RELAXATION) * copy
         copy = _project_l1(mixed + dual, l1_radius**2)
         dual = dual + mixed - copy
@@ -102,7 +102,7 @@ def _project_trace(matrix: FloatArray, n_pairs: int) -> tuple[FloatArray, int]:
         level = max(simplex_level(values, 1.0), 0.0)
         if values[0] <= level or values.size == d:
             break
-        n_pairs *= 2
+        n_pairs += n_pairs // 2
     used = values > level
     half = vectors[:, used] * np.sqrt(values[used] - level)
     return half @ half.T, int(np.count_nonzero(used))
