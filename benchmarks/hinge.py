@@ -7,10 +7,10 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from benchmarks.ratio import Ratio, side_by_side
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
+from benchmarks.ratio import Ratio, side_by_side
 from thresher.solvers.hinge import minimize_hinge
 from thresher.validation import FloatArray
 

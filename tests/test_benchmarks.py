@@ -7,6 +7,7 @@ import math
 from dataclasses import replace
 
 import pytest
+
 from benchmarks.ratio import Ratio, side_by_side
 from benchmarks.report import HEADER, machine, table, write_record
 
