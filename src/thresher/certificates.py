@@ -79,14 +79,15 @@ def proves_lower_bound(
         if not np.array_equal(lifted, lifted.T):
             return False
         trace, l1_norm = float(np.trace(lifted)), float(np.abs(lifted).sum())
-        lift = (
-            8 * (d + 3) * EPS * abs(trace)
-        )  # H + lift·I is positive semidefinite if this succeeds
+        # If the factorization succeeds, then H + lift·I is positive semidefinite.
+        lift = 8 * (d + 3) * EPS * abs(trace)
         shifted = lifted + lift / 2 * np.eye(d)
         if not _is_positive_definite(shifted):
             return False
         trace, l1_norm = trace + d * lift, l1_norm + d * lift
-        value = float(np.vdot(gram, lifted)) - lift * abs(float(np.trace(gram)))
+        # Summed row by row, so that d terms at a time round, and not d² in one sum.
+        inner_products = np.einsum("ij,ij->i", gram, lifted)
+        value = float(inner_products.sum()) - lift * abs(float(np.trace(gram)))
         magnitude = float(np.abs(gram).max()) * l1_norm
     value -= (4 * d * EPS) * magnitude + gram_error * l1_norm
     return claim <= _scaled_into(value, trace, l1_norm, l2_radius, l1_radius) or claim <= 0
