@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -117,7 +117,8 @@ def worst_direction(
         answer = problem.certified(bracket, upper, tolerance)
         if answer.status == "converged":
             return answer
-    with one_blas_thread() if matrix.shape[0] <= ONE_THREAD_SIZE else nullcontext():
+    threads = one_blas_thread() if matrix.shape[0] <= ONE_THREAD_SIZE else nullcontext()
+    with threads, suppress(np.linalg.LinAlgError):  # then the cheap bounds stand
         bracket = close_bracket(
             problem.gram,
             bracket,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,10 @@ FULL_SIZE = 300  # below this all eigenpairs take no longer than some
 def largest_eigenvalue(matrix: FloatArray) -> float:
     """The largest eigenvalue, to working precision (which is no proof)."""
     d = matrix.shape[0]
-    return float(eigh(matrix, eigvals_only=True, subset_by_index=(d - 1, d - 1))[0])
+    if d > FULL_SIZE:
+        with suppress(np.linalg.LinAlgError):  # LAPACK's choice for subsets fails now and then
+            return float(eigh(matrix, eigvals_only=True, subset_by_index=(d - 1, d - 1))[0])
+    return float(np.linalg.eigvalsh(matrix)[-1])
 
 
 def top_eigenpairs(matrix: FloatArray, n_pairs: int) -> tuple[FloatArray, FloatArray]:
@@ -29,9 +33,10 @@ def top_eigenpairs(matrix: FloatArray, n_pairs: int) -> tuple[FloatArray, FloatA
     is answered: LAPACK lets no signal through.
     """
     d = matrix.shape[0]
-    if d <= FULL_SIZE or n_pairs >= d:
-        return np.linalg.eigh(matrix)
-    return eigh(matrix, subset_by_index=(d - n_pairs, d - 1), check_finite=False)
+    if d > FULL_SIZE and n_pairs < d:
+        with suppress(np.linalg.LinAlgError):
+            return eigh(matrix, subset_by_index=(d - n_pairs, d - 1), check_finite=False)
+    return np.linalg.eigh(matrix)
 
 
 def top_eigenpair(matrix: Floats, *, n_steps: int = 16) -> tuple[float, Floats]:
