@@ -35,4 +35,4 @@ bench: setup ## the performance bars, each ratio measured side by side in one ru
 	$(BIN)/python -m benchmarks
 
 clean: ## remove everything that setup and the other verbs made
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist thresher-demo*.png

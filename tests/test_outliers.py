@@ -512,3 +512,32 @@ def test_ordinary_input_gives_a_proven_answer(X: np.ndarray, fraction: float, ra
     X[np.abs(X) < 1e-9] = 0.0
     arguments = {"l2_radius": 1.0, "l1_radius": ratio, "outlier_fraction": fraction}
     assert proves_removal(X, remove_outliers(X, **arguments), **arguments)
+
+
+def test_a_limit_that_the_cheap_proof_misses_is_proven_by_a_closer_one() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((400, 20))
+    rows[:16, :4] += 3
+    answer = remove_outliers(
+        rows, l2_radius=1, l1_radius=2, outlier_fraction=0.05, max_variance=1.25, tolerance=1e-3
+    )
+    assert answer.status == "feasible"
+
+
+def test_an_l1_radius_that_never_binds_does_not_blur_the_proof() -> None:
+    rows = np.random.default_rng(0).standard_normal((300, 12))
+    uppers = [
+        remove_outliers(rows, l2_radius=1, l1_radius=rho, outlier_fraction=0.05).variance_upper
+        for rho in (12**0.5, 1e6)
+    ]
+    assert uppers[1] == pytest.approx(uppers[0], rel=1e-9)
+
+
+def test_when_rounds_run_out_the_best_weights_are_returned() -> None:
+    rng = np.random.default_rng(3)
+    rows, seen = rng.standard_normal((300, 150)), []
+    options = {"l2_radius": 1.0, "l1_radius": 3.0, "outlier_fraction": 0.2, "tolerance": 1e-6}
+    answer = remove_outliers(
+        rows, **options, max_rounds=6, callback=lambda progress: seen.append(progress.variance)
+    )
+    assert answer.variance_lower <= min(seen) * 1.02

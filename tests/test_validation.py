@@ -69,14 +69,18 @@ def test_radii_between_the_limits_pass(value: float) -> None:
 
 
 def test_radii_too_far_apart_are_refused() -> None:
-    assert check_radii(1.0, 1e8) == (1.0, 1e8)
+    assert check_radii(1.0, 1e8, 4) == (1.0, 2.0)
     for l1_radius in (1e-9, 1e9):
         with pytest.raises(ValueError, match="l1_radius must lie between 1e-8 and 1e8 times"):
-            check_radii(1.0, l1_radius)
+            check_radii(1.0, l1_radius, 4)
 
 
 def test_an_l2_radius_above_the_l1_radius_means_no_more_than_that() -> None:
-    assert check_radii(3.0, 1.0) == (1.0, 1.0)
+    assert check_radii(3.0, 1.0, 4) == (1.0, 1.0)
+
+
+def test_an_l1_radius_means_no_more_than_the_root_of_the_features_times_the_l2_radius() -> None:
+    assert check_radii(3.0, 1e4, 4) == (3.0, 6.0)
 
 
 @pytest.mark.parametrize("value", [0, 0.5, 1 - 2.0**-53])

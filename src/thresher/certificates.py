@@ -41,6 +41,7 @@ def proves_upper_bound(
     d = gram.shape[0]
     largest = float(np.abs(multiplier).max()) + gram_error
     l2_radius = min(l2_radius, l1_radius)  # tr H ≤ Σ|H_ij|
+    l1_radius = min(l1_radius, math.sqrt(d) * l2_radius)  # Σ|H_ij| ≤ d·tr H
     eigenvalue = (claim - l1_radius**2 * largest * (1 + 4 * EPS)) / l2_radius**2 * (1 - 4 * EPS)
     if not 0 <= eigenvalue < math.inf:
         return False
@@ -163,9 +164,9 @@ def proves_hinge_bound(
     constant_doubt = (m + d) * EPS * float(alpha.sum()) + float(
         ((m + d) * EPS * magnitude) @ np.abs(center)
     ) / hinge_scale
-    support = (
-        _support_from_above(gradient, l2_radius, l1_radius) + l1_radius * doubt
-    ) / hinge_scale
+    l1_radius = min(l1_radius, math.sqrt(d) * l2_radius)  # ‖v‖₁ ≤ √d·‖v‖₂
+    support = _support_from_above(gradient, l2_radius, l1_radius) + l1_radius * doubt
+    support /= hinge_scale
     return bool(claim <= constant - constant_doubt - support * (1 + d * EPS))
 
 

@@ -219,8 +219,13 @@ def _simulate_options(parser: argparse.ArgumentParser) -> None:
     add("--distribution", default="gaussian", metavar="NAME", help=names)
     add("--adversary", metavar="NAME", help="in-band-mass, none, ...; a wrong name lists all")
     add("--strength", type=float, metavar="C", help="of the adversary (its own default)")
-    add("--label-budget", type=int, metavar="M", help="most labels to pay (no limit)")
-    add("--target-error", type=float, metavar="E", help="where to stop (as low as possible)")
+    add("--label-budget", type=int, metavar="M", help="most labels to pay (10 x the floor)")
+    add(
+        "--target-error",
+        type=float,
+        metavar="E",
+        help="where to stop (1%%, or noise/5)",
+    )
     add("--seeds", type=_seeds, default="5", help="how many, or which: 0-9 or 1,5,7 (5)")
     add("--verbose", action="store_true", help="tell the phases of every seed, not of the first")
     add("--json", type=_new_file, metavar="FILE", help="write the records, seed by seed")

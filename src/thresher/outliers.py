@@ -21,6 +21,7 @@ import numpy as np
 from thresher.certificates import proves_lower_bound, proves_optimum, rounding_of_moment
 from thresher.memory import require_memory
 from thresher.solvers.ascent import ascend, column_starts, distinct
+from thresher.solvers.direction import worst_direction
 from thresher.solvers.eigen import Floats
 from thresher.solvers.moment import SecondMoment, single_precision_error
 from thresher.solvers.scaling import ScaledRows, scale_rows
@@ -39,6 +40,7 @@ from thresher.validation import (
 
 Status = Literal["tightest", "feasible", "infeasible", "undecided"]
 N_COLUMN_STARTS, N_CUT_STARTS = 32, 4  # heuristic: where each round looks for its next directions
+REFINABLE, REFINEMENT_STEPS = 500, 300  # features and steps, where a closer proof is tried
 AIM = 0.92  # of a limit: what the weights are balanced to at first
 
 
@@ -113,7 +115,7 @@ def remove_outliers(
     max_variance : the paper's form: weights whose variance is at most this, taking away about as
         little weight as that needs. Without it, the least-variance form: the smallest variance
         that the whole of ξ can buy
-    tolerance : relative gap at which the least-variance form stops
+    tolerance : relative gap at which no better weights are sought
     max_rounds : rounds after which the answer is given as it stands
     callback : called with a `RemovalProgress` in each round
 
@@ -134,7 +136,7 @@ def remove_outliers(
     ('tightest', True)
     """
     rows = check_rows(X)
-    r, rho = check_radii(l2_radius, l1_radius)
+    r, rho = check_radii(l2_radius, l1_radius, rows.shape[1])
     fraction = check_fraction(outlier_fraction, "outlier_fraction")
     tolerance = check_positive(tolerance, "tolerance")
     limit = None if max_variance is None else check_positive(max_variance, "max_variance")
@@ -147,6 +149,7 @@ def remove_outliers(
         search.balance()
         if callback is not None:
             callback(search.progress(unit))
+    search.settle()
     return search.certify(rows, r, fraction, limit)
 
 
@@ -165,6 +168,7 @@ class _Search:
         self.scores: Floats = self.moment.squared_projections(self.cuts)
         self.mixture, self.optimum = np.zeros(0), 0.0
         self.n_rounds = 0
+        self.best: tuple[float, FloatArray] = np.inf, self.moment.weights
         # Proofs are looser than the truth, so the weights aim below the limit.
         self.target = None if limit is None else AIM * limit
         self._look()
@@ -213,6 +217,8 @@ class _Search:
         values, directions = ascend(self._multiply, starts, self.l1_radius)
         self.variance, self.direction = float(values[0]), directions[0]
         self.clip: ClipBound | None = None
+        if self.variance < self.best[0]:
+            self.best = self.variance, self.moment.weights
 
     def balance(self) -> None:
         """Cut off the directions found, and move to the weights that balance all cuts."""
@@ -271,6 +277,13 @@ class _Search:
             self.clip = best_clip(self.moment.gram, self.l1_radius, good_enough=good_enough)
         return self.clip
 
+    def settle(self) -> None:
+        """Go back to the best weights seen, if the last ones are worse and settle nothing."""
+        variance, weights = self.best
+        if self.limit is None and not self._is_tight() and variance < self.variance:
+            self.moment.reweight(weights)
+            self._look()
+
     def progress(self, unit: float) -> RemovalProgress:
         return RemovalProgress(
             self.n_rounds, len(self.cuts), self.variance * unit, self.optimum * unit
@@ -290,6 +303,14 @@ class _Search:
         multiplier = np.clip(gram, -clip.level, clip.level)
         upper = proven_upper(gram, multiplier, self.l1_radius, gram_error=error)
         lower = _proven_lower(gram, self.direction, self.l1_radius, error)
+        if self.limit is not None and lower <= self.limit < upper and len(gram) <= REFINABLE:
+            # The cheap proof is not enough, but another one may be.
+            closer = worst_direction(
+                gram, l2_radius=1.0, l1_radius=self.l1_radius, max_iterations=REFINEMENT_STEPS
+            ).multiplier
+            refined = proven_upper(gram, closer, self.l1_radius, gram_error=error)
+            if refined < upper:
+                upper, multiplier = refined, closer
         mixed = self.cuts[: self.mixture.size] * np.sqrt(self.mixture)[:, None]
         factor = l2_radius * mixed.T
         optimum = _proven_optimum(

@@ -51,17 +51,18 @@ def check_radius(value: object, name: str) -> float:
     return radius
 
 
-def check_radii(l2_radius: object, l1_radius: object) -> tuple[float, float]:
-    """Both radii, neither so much larger that the other one is lost in rounding.
+def check_radii(l2_radius: object, l1_radius: object, n_features: int) -> tuple[float, float]:
+    """Both radii, neither larger than the other one lets it matter.
 
-    An l1 ball lies in the l2 ball of the same radius, so an l2 radius above it means no more.
+    An l1 ball lies in the l2 ball of the same radius, and an l2 ball of radius r in the l1 ball of
+    radius √d·r: what a radius has beyond that means nothing, and would only blur the proofs.
     """
     r, rho = check_radius(l2_radius, "l2_radius"), check_radius(l1_radius, "l1_radius")
     if not 1e-8 <= rho / r <= 1e8:
         raise ValueError(
             f"l1_radius must lie between 1e-8 and 1e8 times l2_radius, got {rho:g} and {r:g}"
         )
-    return min(r, rho), rho
+    return min(r, rho), min(rho, n_features**0.5 * r)
 
 
 def check_fraction(value: object, name: str) -> float:

@@ -134,7 +134,7 @@ def test_telling_before_asking_is_refused() -> None:
 
 def test_telling_after_the_end_is_refused() -> None:
     learner = finish(active(TABLE.X), TABLE.reveal)
-    with pytest.raises(LearningStopped, match="call ask first"):
+    with pytest.raises(LearningStopped, match="learning is over"):
         learner.tell([1.0])
 
 
@@ -700,3 +700,33 @@ def test_a_failing_label_source_hands_back_the_learner_that_can_go_on():
     assert learner.n_labels_ == calls[0]
     undisturbed = learn_actively(rows, truth, **options)
     assert np.array_equal(learner.learn_from(truth).halfspace_, undisturbed.halfspace_)
+
+
+def test_with_a_target_error_a_large_budget_is_not_spent():
+    rows = np.random.default_rng(1).standard_normal((4000, 30))
+
+    def truth(_, X):
+        return np.where(X[:, 2] + X[:, 7] > 0, 1.0, -1.0)
+
+    options = {"sparsity": 2, "noise_rate": 0.0, "target_error": 0.1, "random_state": 0}
+    frugal = learn_actively(rows, truth, **options)
+    rich = learn_actively(rows, truth, label_budget=3000, **options)
+    assert rich.n_labels_ == frugal.n_labels_ < 300
+
+
+def test_a_source_that_returns_other_rows_is_refused_before_a_label_is_paid():
+    class Narrow:
+        n_features = 20
+
+        def draw(self, _):
+            return Draw(ids=np.arange(5), X=np.zeros((5, 7)), n_drawn=5)
+
+    with pytest.raises(ValueError, match="20 features, got 7") as caught:
+        learn_actively(Narrow(), lambda ids, _: np.ones(len(ids)), sparsity=2, noise_rate=0.0)
+    assert caught.value.learner.n_labels_ == 0
+
+
+@pytest.mark.parametrize("schedule", ["theory", PracticalSchedule])
+def test_something_that_is_no_schedule_is_refused(schedule):
+    with pytest.raises(TypeError, match="schedule"):
+        ActiveLearner(np.eye(3), sparsity=1, noise_rate=0.0, schedule=schedule)

@@ -438,8 +438,8 @@ def test_a_single_array_is_no_run(tmp_path: Path) -> None:
         load_journal(tmp_path / "run.npy")
 
 
-def test_a_directory_is_no_run(tmp_path: Path) -> None:
-    with pytest.raises(DamagedFile):
+def test_a_directory_is_no_damaged_run(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError):
         load_journal(tmp_path)
 
 

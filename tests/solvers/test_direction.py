@@ -486,3 +486,9 @@ def test_hostile_input_gives_a_typed_error_or_proven_bounds(data: st.DataObject)
     except (ValueError, TypeError):
         return
     assert proves_direction(gram, answer, **arguments)
+
+
+def test_where_nothing_is_positive_the_witness_is_zero() -> None:
+    answer = worst_direction(-np.eye(3), l2_radius=1.0, l1_radius=1.5)
+    assert answer.lower == 0
+    assert not answer.lifted.any()

@@ -35,7 +35,7 @@ class Question:
 
     Attributes
     ----------
-    ids : (k,) integers
+    ids : (k,) integers; for a table they are row positions (`iloc` of a data frame)
     X : (k, d) the rows, dense or CSR
     phase : which phase wants them, from 1
     """
@@ -57,8 +57,11 @@ class ActiveLearner:
     pool : array, sparse matrix, data frame, iterator of rows, or any `InstanceSource`
     sparsity : how many features the halfspace may use
     noise_rate : share of dirty rows that must be borne, below one half
-    target_error : error at which learning may stop; None goes on while progress is possible
-    label_budget : most distinct labels that may be asked for; never exceeded
+    target_error : error at which learning may stop. Not given, the practical schedule aims at 1 %,
+        or a fifth of the noise rate if that is more
+    label_budget : most distinct labels that may be asked for, never exceeded. With a target error
+        only what that needs is spent; without one, the whole budget. Not given, the practical
+        schedule allows itself ten times what any method needs
     schedule : `PracticalSchedule()` if not given; `TheorySchedule(...)` for the paper's letter
     random_state : integer seed or `np.random.Generator`
 
@@ -101,7 +104,7 @@ class ActiveLearner:
             target_error=target_error,
             label_budget=label_budget,
         )
-        self._schedule = PracticalSchedule() if schedule is None else schedule
+        self._schedule = PracticalSchedule() if schedule is None else _check_schedule(schedule)
         self._journal = Journal(seed=seed)
         self._draws = RecordedSource(self._source, self._journal)
         self._phases: list[PhaseOutcome] = []
@@ -143,7 +146,8 @@ class ActiveLearner:
         """
         request = self._request
         if not isinstance(request, LabelRequest):
-            raise LearningStopped("tell was called without a question: call ask first")
+            what = "learning is over" if self._is_over else "call ask first"
+            raise LearningStopped(f"tell was called without a question: {what}")
         asked = request.ids[self._missing(request)]
         told = asked if ids is None else check_ids(ids)
         self._check_asked(told, request)
@@ -211,7 +215,12 @@ class ActiveLearner:
 
     @classmethod
     def restore(
-        cls, path: str | Path, pool: object, *, schedule: Schedule | None = None
+        cls,
+        path: str | Path,
+        pool: object,
+        *,
+        schedule: Schedule | None = None,
+        label_budget: int | None = None,
     ) -> ActiveLearner:
         """The learner as it was saved, by replaying the recorded answers.
 
@@ -220,6 +229,7 @@ class ActiveLearner:
         path : a file that `save` wrote
         pool : the same table, or the source that goes on delivering rows
         schedule : needed only if a schedule of your own was used
+        label_budget : a budget other than the saved one
 
         Raises
         ------
@@ -235,11 +245,11 @@ class ActiveLearner:
             sparsity=saved.task.sparsity,
             noise_rate=saved.task.noise_rate,
             target_error=saved.task.target_error,
-            label_budget=saved.task.label_budget,
+            label_budget=saved.task.label_budget if label_budget is None else label_budget,
             schedule=schedule if schedule is not None else saved.schedule,
             random_state=seed,
         )
-        if learner._task != saved.task:
+        if learner._task.n_features != saved.task.n_features:
             raise ValueError(
                 f"pool must have {saved.task.n_features} features like the saved run, "
                 f"got {learner._task.n_features}"
@@ -367,6 +377,16 @@ def learn_actively(pool: object, label_source: LabelSource, **options: Any) -> A
     True
     """
     return ActiveLearner(pool, **options).learn_from(label_source)
+
+
+def _check_schedule(schedule: Schedule) -> Schedule:
+    needed = ("next_phase", "after_draw", "reuse_labels")
+    if isinstance(schedule, type) or not all(hasattr(schedule, name) for name in needed):
+        raise TypeError(
+            "schedule must be an object with next_phase, after_draw and reuse_labels, such as "
+            f"PracticalSchedule(), got {schedule!r}"
+        )
+    return schedule
 
 
 def _as_seed(random_state: int | np.random.Generator | None) -> int:

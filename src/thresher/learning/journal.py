@@ -116,7 +116,7 @@ def load_journal(path: str | Path) -> SavedRun:
         # Opened here, because NumPy leaves a file open in which it finds no archive.
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             return _parse(arrays)
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError, PermissionError):
         raise
     except Exception as error:  # bytes that are not ours can fail in any way
         raise DamagedFile(str(path), f"{type(error).__name__}: {error}") from error

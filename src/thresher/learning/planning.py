@@ -82,19 +82,19 @@ class Plan:
         if not self.possible:
             reachable = eta / (2 * (1 - eta))
             return (
-                f"Impossible: at noise rate {eta:.3g} no method can be sure of error {eps:.3g}: "
-                f"the limit is {self.noise_limit:.3g}. Ask for an error above {reachable:.3g}, or "
+                f"Impossible: at noise rate {eta:.4g} no method can be sure of error {eps:.4g}: "
+                f"the limit is {self.noise_limit:.4g}. Ask for an error above {reachable:.4g}, or "
                 "lower the noise."
             )
         if eta >= arbitrary:
             return (
-                f"Possible for continuous distributions only: noise rate {eta:.3g} is below the "
-                f"limit {self.noise_limit:.3g}. Warning: it is not below {arbitrary:.3g}, Kearns "
+                f"Possible for continuous distributions only: noise rate {eta:.4g} is below the "
+                f"limit {self.noise_limit:.4g}. Warning: it is not below {arbitrary:.4g}, Kearns "
                 "and Li's limit for arbitrary distributions."
             )
         return (
-            f"Nothing forbids it: noise rate {eta:.3g} is below {arbitrary:.3g}, Kearns and Li's "
-            f"limit for arbitrary distributions, and below {self.noise_limit:.3g}, the limit for "
+            f"Nothing forbids it: noise rate {eta:.4g} is below {arbitrary:.4g}, Kearns and Li's "
+            f"limit for arbitrary distributions, and below {self.noise_limit:.4g}, the limit for "
             "continuous ones."
         )
 

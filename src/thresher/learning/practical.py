@@ -158,11 +158,16 @@ class PracticalSchedule:
         return max(1, n_phases)
 
     def n_labels(self, task: Task) -> int:
-        """How many labels the run may pay: the budget, or a multiple of what any method needs."""
-        if task.label_budget is not None:
+        """How many labels the run may pay.
+
+        A multiple of what any method needs for the target error, and never more than the budget. A
+        budget without a target error is spent whole.
+        """
+        if task.label_budget is not None and task.target_error is None:
             return task.label_budget
         bits = math.log2(1 / self._target_error(task)) + math.log2(task.n_features / task.sparsity)
-        return math.ceil(self.labels_per_floor * task.sparsity * max(bits, 1.0))
+        wanted = math.ceil(self.labels_per_floor * task.sparsity * max(bits, 1.0))
+        return wanted if task.label_budget is None else min(wanted, task.label_budget)
 
     def cost(
         self, *, n_features: int, sparsity: int, target_error: float, noise_rate: float

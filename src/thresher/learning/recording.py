@@ -55,7 +55,7 @@ class RecordedSource:
         if self._n_answered < len(self._journal.draws):
             draw = self._again(self._journal.draws[self._n_answered], request)
         else:
-            draw = self._source.draw(request)
+            draw = _checked(self._source.draw(request), request)
             self._refuse_changed_rows(draw)
             self._journal.draws.append(RecordedDraw.of(draw, keep_rows=not self._is_replayable))
             self._n_from_pool = len(self._journal.draws)
@@ -95,3 +95,19 @@ class RecordedSource:
                     f"ids, {ids[0]} to {ids[-1]}); draws and labels so far are kept. An id must "
                     "belong to one row for ever: a stream that goes on needs first_id"
                 )
+
+
+def _checked(draw: object, request: DrawRequest) -> Draw:
+    """The draw of a source, refused before any label is paid if it is not what was asked for."""
+    if not isinstance(draw, Draw):
+        raise TypeError(f"the pool's draw must return a Draw, got {type(draw).__name__}")
+    if draw.X.shape[1] != request.n_features:
+        raise ValueError(
+            f"the pool's draw must return rows of {request.n_features} features, "
+            f"got {draw.X.shape[1]}"
+        )
+    if draw.n_rows > request.n_rows:
+        raise ValueError(
+            f"the pool's draw must return at most {request.n_rows} rows, got {draw.n_rows}"
+        )
+    return draw

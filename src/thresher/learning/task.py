@@ -16,7 +16,7 @@ class Task:
     n_features : length of a row (d)
     sparsity : how many features the halfspace may use (s); clipped to `n_features`
     noise_rate : share of dirty draws that must be borne (η), below one half
-    target_error : error at which learning may stop (ε); None goes on while progress is possible
+    target_error : error at which learning may stop (ε); None leaves it to the schedule
     label_budget : most distinct labels that may be paid; None lets the schedule decide
 
     Examples

@@ -25,15 +25,17 @@ class InstanceSource(Protocol):
     ...     n_seen = 0
     ...
     ...     def draw(self, request):
-    ...         X = np.random.default_rng(self.n_seen).normal(size=(100, 2))
-    ...         inside = np.flatnonzero(request.band.admits(X))[: request.n_rows]
-    ...         ids = self.n_seen + inside
-    ...         self.n_seen += 100
-    ...         return Draw(ids=ids, X=X[inside], n_drawn=100)
+    ...         first, rows, ids = self.n_seen, [], []
+    ...         while len(ids) < request.n_rows and self.n_seen - first < request.max_draws:
+    ...             x = np.random.default_rng(self.n_seen).normal(size=2)
+    ...             if request.band.admits(x[None])[0]:
+    ...                 rows.append(x), ids.append(self.n_seen)
+    ...             self.n_seen += 1
+    ...         return Draw(ids=ids, X=np.reshape(rows, (-1, 2)), n_drawn=self.n_seen - first)
     >>> isinstance(Sensor(), InstanceSource)
     True
     >>> band = Band(normal=np.array([1.0, 0.0]), width=0.5)
-    >>> Sensor().draw(DrawRequest(n_rows=3, band=band)).n_rows
+    >>> Sensor().draw(DrawRequest(n_rows=3, band=band, max_draws=1000)).n_rows
     3
 
     The promises: an id belongs to one row for ever; rows outside the band are left out and counted

@@ -100,7 +100,7 @@ def worst_direction(
     ('converged', 4.0, 4.0)
     """
     matrix = check_symmetric(gram, "gram")
-    r, rho = check_radii(l2_radius, l1_radius)
+    r, rho = check_radii(l2_radius, l1_radius, matrix.shape[0])
     tolerance = check_positive(tolerance, "tolerance")
     max_iterations = check_count(max_iterations, "max_iterations", minimum=0)
     require_memory(7 * matrix.nbytes, f"the worst direction of a {matrix.shape} matrix")
@@ -158,7 +158,7 @@ def worst_direction_of_rows(
     rows = check_rows(X)
     n, d = rows.shape
     row_weights = check_weights(weights, "weights", length=n)
-    r, rho = check_radii(l2_radius, l1_radius)
+    r, rho = check_radii(l2_radius, l1_radius, d)
     check_positive(tolerance, "tolerance")
     halves = weighted_rows(rows, row_weights / n)
     scale_rows(halves, 0.0, l2_radius=r)  # refuses what cannot be squared
@@ -225,11 +225,11 @@ class _Problem:
 
     def certified(self, bracket: Bracket, upper: float, tolerance: float) -> WorstDirection:
         """The answer in the caller's units: a proven upper bound, and the lower one checked."""
-        lower = bracket.lower * (1 - 1e-9)
+        lower, witness = bracket.lower * (1 - 1e-9), bracket.lifted
         radii = {"l2_radius": 1.0, "l1_radius": self.l1_radius}
-        if not proves_lower_bound(lower, self.gram, bracket.lifted, **radii):
-            lower = 0.0
-        unit, witness = self.l2_radius**2 * self.scale, bracket.lifted
+        if not proves_lower_bound(lower, self.gram, witness, **radii):
+            lower, witness = 0.0, np.zeros(len(self.gram))
+        unit = self.l2_radius**2 * self.scale
         is_direction = witness.ndim == 1
         return WorstDirection(
             lower=lower * unit,
@@ -248,7 +248,8 @@ def _cheap_bracket(problem: _Problem, tolerance: float) -> Bracket:
 
     def climb(starts: FloatArray) -> tuple[float, FloatArray]:
         values, found = ascend(lambda v: v @ gram, starts, problem.l1_radius, precision=precision)
-        return max(float(values[0]), 0.0), found[0]
+        # Where no direction has a positive value, the zero matrix is best.
+        return (float(values[0]), found[0]) if values[0] > 0 else (0.0, np.zeros_like(found[0]))
 
     below = climb(column_starts(gram, n_starts))
     good_enough = below[0] / (1 + RITZ_DOUBT) / max(1 - tolerance, 1e-3)
