@@ -35,7 +35,6 @@ class LabelRequest:
 
 
 Request: TypeAlias = DrawRequest | LabelRequest
-Answer: TypeAlias = Draw | FloatArray
 
 
 class Schedule(Protocol):

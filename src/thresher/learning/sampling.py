@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from thresher.oracles import Draw, IdArray
-from thresher.validation import FloatArray, Rows, is_sparse
+from thresher.solvers.scaling import largest_entries
+from thresher.validation import FloatArray, Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +44,7 @@ def prune(drawn: Draw, max_abs_entry: float) -> Pool:
     """
     if drawn.n_rows == 0:
         return Pool(drawn.ids, drawn.X)
-    if is_sparse(drawn.X):
-        largest = np.asarray(abs(drawn.X).max(axis=1).toarray()).ravel()
-    else:
-        largest = np.maximum(drawn.X.max(axis=1), -drawn.X.min(axis=1))
-    kept = np.flatnonzero(largest <= max_abs_entry)
+    kept = np.flatnonzero(largest_entries(drawn.X) <= max_abs_entry)
     if kept.size == drawn.n_rows:
         return Pool(drawn.ids, drawn.X)
     return Pool(drawn.ids[kept], drawn.X[kept])

@@ -62,7 +62,7 @@ def scale_rows(rows: Rows, outlier_fraction: float, *, l2_radius: float) -> Scal
     largest = float(max(values.max(), -values.min())) if values.size else 0.0
     kept = None
     if largest > 0:
-        sizes = _largest_entries(rows)
+        sizes = largest_entries(rows)
         bound = float(np.sort(sizes)[n_rows - 1 - int(outlier_fraction * n_rows)])
         if largest > OUT_OF_SCALE * bound:
             kept = np.flatnonzero(sizes <= OUT_OF_SCALE * bound)
@@ -103,7 +103,8 @@ def _is_ordinary(rows: FloatArray, l2_radius: float) -> bool:
     )
 
 
-def _largest_entries(rows: Rows) -> FloatArray:
+def largest_entries(rows: Rows) -> FloatArray:
+    """The largest magnitude in each row."""
     if is_sparse(rows):
         return np.asarray(abs(rows).max(axis=1).toarray()).ravel()
     largest: FloatArray = np.maximum(rows.max(axis=1), -rows.min(axis=1))
@@ -111,7 +112,7 @@ def _largest_entries(rows: Rows) -> FloatArray:
 
 
 def _message(rows: Rows, kept: NDArray[np.intp] | None, largest: float, l2_radius: float) -> str:
-    position = int(_largest_entries(rows).argmax())
+    position = int(largest_entries(rows).argmax())
     row = position if kept is None else int(kept[position])
     column = int(abs(rows[[position]]).argmax())
     return (
