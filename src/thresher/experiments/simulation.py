@@ -12,7 +12,7 @@ import numpy as np
 from thresher.experiments.records import SimulatedPhase, SimulatedRun
 from thresher.experiments.spec import SimulationSpec
 from thresher.experiments.witness import Stopwatch, Witness
-from thresher.learning import ActiveLearner, PhaseOutcome, Task
+from thresher.learning import ActiveLearner, PhaseOutcome
 from thresher.simulate import ErrorEstimate, MaliciousOracle, random_target
 from thresher.validation import check_count
 
@@ -64,7 +64,7 @@ def run_simulation(
     target_rng, oracle_rng, learner_rng = map(np.random.default_rng, streams)
     oracle = _make_oracle(spec, target_rng, oracle_rng)
     witness, clock = Witness(oracle), Stopwatch()
-    learner = _make_learner(spec.task, witness, learner_rng)
+    learner = _make_learner(spec, witness, learner_rng)
     message = _learn(learner, witness, clock, observe)
     phases = tuple(_phase_record(outcome, witness, oracle) for outcome in learner.phases_)
     return SimulatedRun(
@@ -92,13 +92,15 @@ def _make_oracle(
     )
 
 
-def _make_learner(task: Task, pool: Witness, rng: np.random.Generator) -> ActiveLearner:
+def _make_learner(spec: SimulationSpec, pool: Witness, rng: np.random.Generator) -> ActiveLearner:
+    task = spec.task
     return ActiveLearner(
         pool,
         sparsity=task.sparsity,
         noise_rate=task.noise_rate,
         target_error=task.target_error,
         label_budget=task.label_budget,
+        schedule=spec.make_schedule(),
         random_state=rng,
     )
 

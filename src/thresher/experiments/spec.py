@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
-from thresher.learning import Task, plan
+from thresher.learning import PracticalSchedule, Task, plan
 from thresher.simulate import (
     ADVERSARIES,
     Adversary,
@@ -49,6 +50,7 @@ class SimulationSpec:
     strength : of the adversary; its own default if not given
     label_budget : most distinct labels that may be paid; the schedule decides if not given
     target_error : error at which learning may stop; as far as possible if not given
+    schedule : parameters of `PracticalSchedule` that are not to have their default
 
     Raises
     ------
@@ -72,6 +74,7 @@ class SimulationSpec:
     strength: float | None = None
     label_budget: int | None = None
     target_error: float | None = None
+    schedule: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n_features = check_count(self.n_features, "n_features")
@@ -89,6 +92,7 @@ class SimulationSpec:
                 f"one of {', '.join(ADVERSARIES)}"
             )
         self.make_adversary()  # refuses a strength that the adversary does not have
+        self.make_schedule()
         _ = self.task
 
     @property
@@ -140,10 +144,22 @@ class SimulationSpec:
         options = {} if self.strength is None else {"strength": self.strength}
         return ADVERSARIES[self.adversary](**options)
 
+    def make_schedule(self) -> PracticalSchedule:
+        """How the learner goes about it."""
+        known = PracticalSchedule.__dataclass_fields__
+        for name in self.schedule:
+            _check_name(name, "a name in schedule", known)
+        return PracticalSchedule(**self.schedule)
+
     def as_record(self) -> dict[str, Any]:
         """The parameters as plain numbers and names."""
-        values = asdict(self)
-        return {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
+        values = {**asdict(self), "schedule": _plain(dict(self.schedule))}
+        return _plain(values)
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """The values without their NumPy types, which JSON does not know."""
+    return {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
 
 
 def _check_rate(value: object, name: str) -> None:
@@ -151,7 +167,7 @@ def _check_rate(value: object, name: str) -> None:
         raise ValueError(f"{name} must be at least 0 and below 0.5, got {value}")
 
 
-def _check_name(value: object, name: str, known: dict[str, Any]) -> None:
+def _check_name(value: object, name: str, known: Mapping[str, Any]) -> None:
     if not isinstance(value, str) or value not in known:
         raise ValueError(f"{name} must be one of {', '.join(known)}; got {value!r}")
 

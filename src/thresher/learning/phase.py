@@ -15,6 +15,8 @@ class Phase:
     band_width : how far from the current boundary rows are drawn (b_k)
     l2_radius : how far the next halfspace may move, in l2 norm (r_k)
     l1_radius : how far the next halfspace may move, in l1 norm (ρ_k)
+    removal_l1_radius : l1 radius of the directions in which outlier removal looks for variance;
+        the same ρ_k in the paper
     hinge_scale : the margin below which a row costs hinge loss (τ_k)
     loss_tolerance : how far above its minimum the hinge loss may stay (κ)
     outlier_fraction : the share of row weight that may be removed as outlying (ξ_k)
@@ -41,6 +43,7 @@ class Phase:
     band_width: float
     l2_radius: float
     l1_radius: float
+    removal_l1_radius: float
     hinge_scale: float
     loss_tolerance: float
     outlier_fraction: float

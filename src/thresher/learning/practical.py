@@ -51,6 +51,8 @@ class PracticalSchedule:
         the target outside the search region
     measure_band_mass : divide the noise rate by the share of draws that fell into the band, instead
         of by the mass that a Gaussian would have there
+    sparse_removal : look for suspicious variance in sparse directions; without it, in all (the
+        trace constraint alone, as Awasthi, Balcan and Long do)
     use_every_row : let every row of the pool count with its weight, instead of drawing a sample by
         weight; for labels that cost nothing
     variance_factor : None for the least-variance form; a number C for the paper's form, weights
@@ -84,6 +86,7 @@ class PracticalSchedule:
     reuse_labels: bool = True
     keep_radius_without_progress: bool = True
     measure_band_mass: bool = True
+    sparse_removal: bool = True
     use_every_row: bool = False
     variance_factor: float | None = None
 
@@ -111,12 +114,14 @@ class PracticalSchedule:
         r = 1.0 if index == 1 else self._radius(history)
         s = task.sparsity
         b = self.band_factor * r
+        rho = math.sqrt(s if index == 1 else 2 * s) * r
         n_queries = self._n_queries(task, index, n_phases, left)
         return Phase(
             index=index,
             band_width=b,
             l2_radius=r,
-            l1_radius=math.sqrt(s if index == 1 else 2 * s) * r,
+            l1_radius=rho,
+            removal_l1_radius=rho if self.sparse_removal else math.sqrt(task.n_features) * r,
             hinge_scale=self.first_hinge_scale if index == 1 else self.hinge_factor * b,
             loss_tolerance=self.loss_tolerance,
             outlier_fraction=self._outlier_fraction(task.noise_rate),

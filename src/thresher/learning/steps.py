@@ -31,7 +31,7 @@ def remove(pool: Pool, phase: Phase) -> OutlierRemoval:
     return remove_outliers(
         pool.X,
         l2_radius=phase.l2_radius,
-        l1_radius=phase.l1_radius,
+        l1_radius=phase.removal_l1_radius,
         outlier_fraction=phase.outlier_fraction,
         max_variance=phase.max_variance,
         tolerance=phase.variance_tolerance,

@@ -133,6 +133,7 @@ class TheorySchedule:
             band_width=b,
             l2_radius=r,
             l1_radius=rho,
+            removal_l1_radius=rho,
             hinge_scale=tau,
             loss_tolerance=constants.loss_tolerance,
             outlier_fraction=xi,

@@ -36,6 +36,8 @@ ADVERSARIES: dict[str, Callable[..., Adversary]] = {
     "sparse-spike-in-band": partial(_moved, SparseSpike),
     "clean-label": CleanLabel,
     "in-band-mass": InBandMass,
+    "in-band-mass-on-support": partial(InBandMass, support_restricted=True),
+    "in-band-mass-late": partial(InBandMass, from_phase=3),
     "planted-features": PlantedFeatures,
     "kearns-li": KearnsLiPair,
 }

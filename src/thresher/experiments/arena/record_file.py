@@ -1,0 +1,116 @@
+"""The file of an arena's records: one JSON object a line, appended and never rewritten."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from thresher.errors import DamagedFile, ThresherError
+from thresher.experiments.arena.trials import FlatRecord
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows has no flock; two runners there are on their own
+    fcntl = None  # type: ignore[assignment]
+
+NAME = "records.jsonl"
+
+
+def read_records(path: str | Path) -> list[FlatRecord]:
+    """The records of a file; what a kill left unfinished at its end is not one.
+
+    Raises
+    ------
+    DamagedFile : a line that is no record, with its number
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with RecordFile(f"{folder}/records.jsonl") as records:
+    ...         records.append({"run": "a", "error": 0.1})
+    ...     read_records(f"{folder}/records.jsonl")
+    [{'run': 'a', 'error': 0.1}]
+    """
+    content = Path(path).read_bytes()
+    return list(_parse(content[: content.rfind(b"\n") + 1], str(path)))
+
+
+def _parse(content: bytes, origin: str) -> Iterator[FlatRecord]:
+    for number, line in enumerate(content.splitlines(), start=1):
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise DamagedFile(origin, f"line {number} is not JSON: {error}") from error
+        if not isinstance(record, dict) or "run" not in record:
+            raise DamagedFile(origin, f"line {number} is not the record of a run")
+        yield record
+
+
+class RecordFile:
+    """A file of records, open for appending by one process at a time.
+
+    A record is on the disk when `append` returns. An unfinished last line, which a kill in the
+    middle of a write leaves behind, is cut off when the file is opened.
+
+    Parameters
+    ----------
+    path : of the file, which is made if it is missing
+
+    Raises
+    ------
+    ThresherError : another process has it open
+    DamagedFile : a line is no record
+
+    Attributes
+    ----------
+    records : everything in the file, in its order
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        self._file: IO[bytes] = self._path.open("a+b")
+        try:
+            self._lock()
+            self._file.seek(0)
+            content = self._file.read()
+            whole = content.rfind(b"\n") + 1
+            self.records = list(_parse(content[:whole], str(path)))
+            self._file.truncate(whole)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def append(self, record: FlatRecord) -> None:
+        """Write the record and wait until it is on the disk."""
+        line = json.dumps(record, allow_nan=False) + "\n"
+        self._file.write(line.encode())
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self.records.append(record)
+
+    def __enter__(self) -> RecordFile:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def _lock(self) -> None:
+        if fcntl is None:  # pragma: no cover
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise ThresherError(
+                f"{self._path} is being written by another run of the arena; "
+                "wait for it, or choose another folder"
+            ) from error

@@ -1,0 +1,100 @@
+"""One run of an arena: what is run, under which identity, and the flat record that it leaves."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from thresher.experiments.records import SimulatedRun
+from thresher.experiments.simulation import software_versions
+from thresher.experiments.spec import SimulationSpec
+
+Status: TypeAlias = Literal["finished", "failed", "timed out", "died"]
+FlatRecord: TypeAlias = dict[str, Any]
+
+_OUTCOME = (
+    "status",
+    "message",
+    "error",
+    "error_standard_error",
+    "error_floor",
+    "n_labels",
+    "label_floor",
+    "n_queries",
+    "n_draws",
+    "n_uncertified",
+    "seconds",
+)
+
+
+def fingerprint(content: object) -> str:
+    """Sixteen hexadecimal digits that change with the content.
+
+    Examples
+    --------
+    >>> fingerprint({"a": 1}) == fingerprint({"a": 1}) != fingerprint({"a": 2})
+    True
+    """
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one run needs, and nothing else: equal trials give equal records but for the seconds.
+
+    Parameters
+    ----------
+    learner : the name under which the report shows the learner
+    spec : the world, the adversary, the learner's options and its budget
+    seed : fixes everything that is random
+
+    Examples
+    --------
+    >>> trial = Trial("thresher", SimulationSpec(n_features=20, sparsity=2), seed=4)
+    >>> Trial.from_record(trial.as_record()) == trial
+    True
+    """
+
+    learner: str
+    spec: SimulationSpec
+    seed: int
+
+    @property
+    def id(self) -> str:
+        """The identity of the run, the same in every arena that asks for it."""
+        return fingerprint(self.as_record())
+
+    def as_record(self) -> dict[str, Any]:
+        """The trial as plain numbers, strings and dictionaries."""
+        return {"learner": self.learner, "spec": self.spec.as_record(), "seed": self.seed}
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> Trial:
+        """The trial that a record describes."""
+        return cls(record["learner"], SimulationSpec(**record["spec"]), record["seed"])
+
+    def flat(self) -> FlatRecord:
+        """Identity and parameters without nesting; schedule parameters as `schedule.name`."""
+        spec = self.spec.as_record()
+        schedule = spec.pop("schedule")
+        options = {f"schedule.{name}": value for name, value in schedule.items()}
+        return {"run": self.id, "learner": self.learner, "seed": self.seed, **spec, **options}
+
+    def finished(self, run: SimulatedRun) -> FlatRecord:
+        """The record of the run that this trial led to."""
+        outcome = {name: getattr(run, name) for name in _OUTCOME}
+        return {**self.flat(), **outcome, "n_phases": len(run.phases), **_versions(run.versions)}
+
+    def unfinished(self, status: Status, message: str, seconds: float) -> FlatRecord:
+        """The record of a run that gave none itself: stopped by the clock, or dead."""
+        nothing: dict[str, Any] = dict.fromkeys((*_OUTCOME, "n_phases"))
+        known = {"status": status, "message": message, "seconds": seconds}
+        known["error_floor"] = self.spec.error_floor
+        return {**self.flat(), **nothing, **known, **_versions(software_versions())}
+
+
+def _versions(versions: dict[str, str]) -> dict[str, str]:
+    return {f"version.{name}": value for name, value in versions.items()}
