@@ -69,7 +69,8 @@ def test_the_demo_without_extras_says_how_to_get_the_picture(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("verb", [None, *(verb.name for verb in cli.VERBS)])
+# The arena's example takes a while, and is run in test_cli_arena.py, once for all that need it.
+@pytest.mark.parametrize("verb", [None, *(verb.name for verb in cli.VERBS if verb.name != "arena")])
 def test_help_ends_in_an_example_that_runs(verb, tmp_path):
     help_text = thresher(*([verb] if verb else []), "--help", folder=tmp_path).stdout
     label, _, example = help_text.strip().splitlines()[-1].partition(": ")

@@ -67,7 +67,8 @@ def test_a_phase_tells_what_only_the_laboratory_knows(run: SimulatedRun) -> None
     first = run.phases[0]
     row = describe_phases(run).split("\n\n")[1].splitlines()[2].split()
     assert row[:2] == ["1", "all"]
-    assert row[-2:] == [f"{first.dirty_rows:.1%}", f"{first.dirty_labels:.1%}"]
+    shares = (first.dirty_rows, first.dirty_weight, first.dirty_labels)
+    assert row[-3:] == [f"{share:.1%}" for share in shares]
 
 
 def test_the_summary_has_the_quantiles_of_the_error(run: SimulatedRun) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from thresher.errors import DamagedFile
 from thresher.experiments.spec import SimulationSpec
 
-FORMAT, VERSION = "thresher-simulation", 1
+FORMAT, VERSION = "thresher-simulation", 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,8 @@ class SimulatedPhase:
     n_queries, n_labels, n_labels_used : what it asked, paid and fitted
     loss, loss_gap, loss_status : the hinge loss and its proven distance from the least
     fresh_error : share of newly bought labels that the previous halfspace gets wrong; None at first
-    dirty_rows, dirty_labels : dirty share of the rows drawn, and of the labels bought
+    dirty_rows, dirty_weight, dirty_labels : dirty share of the rows drawn, of the trust that was
+        left to them, and of the labels bought
     error, error_standard_error : how often the phase's halfspace is wrong on clean rows; the
         standard error is 0 where the rate is exact
 
@@ -58,6 +59,7 @@ class SimulatedPhase:
     loss_status: str
     fresh_error: float | None
     dirty_rows: float | None
+    dirty_weight: float | None
     dirty_labels: float | None
     error: float
     error_standard_error: float

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 MAX_SEEDS = 10_000
 
 
@@ -17,21 +19,39 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     >>> parse_seeds("3"), parse_seeds("0-2,7")
     ((0, 1, 2), (0, 1, 2, 7))
     """
-    if _is_number(text):
+    if _is_number(text.strip()):
         seeds = [range(int(text))]
     else:
-        ends = [part.partition("-") for part in text.replace(" ", "").split(",")]
-        if not all(_is_number(a) and (_is_number(b) or not dash) for a, dash, b in ends):
+        ends = [[end.strip() for end in part.split("-")] for part in text.split(",")]
+        if not all(len(part) <= 2 and all(map(_is_number, part)) for part in ends):
             raise _refused(text)
-        seeds = [range(int(a), int(b if dash else a) + 1) for a, dash, b in ends]
+        seeds = [range(int(part[0]), int(part[-1]) + 1) for part in ends]
     n_seeds = sum(part.stop - part.start for part in seeds)
     if not all(seeds) or n_seeds > MAX_SEEDS:
         raise _refused(text)
     return tuple(dict.fromkeys(seed for part in seeds for seed in part))
 
 
+def format_seeds(seeds: Iterable[int]) -> str:
+    """The distinct seeds in order, with ranges for those that follow one another.
+
+    Examples
+    --------
+    >>> format_seeds([7, 0, 1, 2, 2])
+    '0-2, 7'
+    """
+    ranges: list[list[int]] = []
+    for seed in sorted(set(seeds)):
+        if ranges and seed == ranges[-1][-1] + 1:
+            ranges[-1][1:] = [seed]
+        else:
+            ranges.append([seed])
+    return ", ".join("-".join(map(str, ends)) for ends in ranges)
+
+
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit()
+    # Python refuses to read a number of thousands of digits, and no seed needs them.
+    return text.isascii() and text.isdigit() and len(text) <= 100
 
 
 def _refused(text: str) -> ValueError:

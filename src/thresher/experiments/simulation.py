@@ -142,6 +142,7 @@ def _phase_record(
         outlier_fraction=float(outcome.phase.outlier_fraction),
         fresh_error=_finite(outcome.fresh_error),
         dirty_rows=witness.dirty_rows(phase=index),
+        dirty_weight=witness.dirty_weight(outcome.row_ids, outcome.row_weights),
         dirty_labels=witness.dirty_labels(phase=index),
         error=float(estimate.value),
         error_standard_error=float(estimate.standard_error),

@@ -168,6 +168,7 @@ def _drawn(phases: Sequence[SimulatedPhase]) -> list[Column]:
         Column("pruned", [count(phase.n_pruned) for phase in phases]),
         Column("weight\nremoved", [share(phase.weight_removed) for phase in phases]),
         Column("dirty\nrows", [share(phase.dirty_rows) for phase in phases]),
+        Column("dirty\nweight", [share(phase.dirty_weight) for phase in phases]),
         Column("dirty\nlabels", [share(phase.dirty_labels) for phase in phases]),
     ]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from thresher.errors import ThresherError, UncertifiedPhase
+from thresher.experiments.progress import progress
 from thresher.experiments.records import SimulatedRun, save_runs
 from thresher.experiments.simulation import run_simulation
 from thresher.experiments.spec import SimulationSpec
@@ -78,7 +79,7 @@ def run_seeds(
     [3, 5]
     """
     runs: list[SimulatedRun] = []
-    with progress(spec, len(seeds)) as move:
+    with _phase_progress(spec, len(seeds)) as move:
         for seed in seeds:
             try:
                 with _plain_warnings(seed):
@@ -99,35 +100,16 @@ def _run_seed(spec: SimulationSpec, seed: int, move: Callable[[int], None]) -> S
 
 
 @contextmanager
-def progress(spec: SimulationSpec, n_seeds: int) -> Iterator[Callable[[int, int], None]]:
-    """A function that moves a bar over phases and seeds; it does nothing where nobody would see.
-
-    It is called with the number of finished seeds and of finished phases of the current one.
-    """
-    bar = _make_bar() if sys.stderr.isatty() else None
-    if bar is None:
-        yield lambda *_: None
-        return
+def _phase_progress(spec: SimulationSpec, n_seeds: int) -> Iterator[Callable[[int, int], None]]:
+    """A function that moves a bar, told the finished seeds and the phases of the current one."""
     n_planned = PracticalSchedule().n_phases(spec.task)
-    with bar:
-        task = bar.add_task("phases", total=n_seeds * n_planned)
+    with progress("phases", n_seeds * n_planned) as move_to:
 
         def move(n_finished: int, n_phases: int) -> None:
-            completed = n_finished * n_planned + min(n_phases, n_planned)
-            bar.update(task, completed=completed)
+            move_to(n_finished * n_planned + min(n_phases, n_planned))
 
+        move(0, 0)
         yield move
-
-
-def _make_bar() -> Any:
-    """A progress bar on stderr, or None if rich is missing."""
-    try:
-        from rich.console import Console
-        from rich.progress import MofNCompleteColumn, Progress
-    except ImportError:
-        return None
-    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
 @contextmanager

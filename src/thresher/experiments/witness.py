@@ -101,6 +101,11 @@ class Witness:
         """The dirty share of the rows drawn in the phase's band; None without rows."""
         return _share(self._n_dirty_rows[phase], self._n_rows[phase])
 
+    def dirty_weight(self, ids: IdArray, weights: FloatArray) -> float | None:
+        """The dirty share of the weight that these rows have; None without weight."""
+        dirty = float(weights[~self._oracle.is_clean(ids)].sum())
+        return _share(dirty, float(weights.sum()))
+
     def dirty_labels(self, *, phase: int) -> float | None:
         """The dirty share of the labels bought in the phase; None without labels."""
         return _share(self._n_dirty_labels[phase], self._n_labels[phase])
@@ -109,5 +114,5 @@ class Witness:
         return int(np.count_nonzero(~self._oracle.is_clean(ids)))
 
 
-def _share(part: int, whole: int) -> float | None:
+def _share(part: float, whole: float) -> float | None:
     return part / whole if whole else None

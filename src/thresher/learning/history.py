@@ -10,7 +10,7 @@ import numpy as np
 from thresher.learning.examples import LabeledRows
 from thresher.learning.phase import Phase
 from thresher.learning.sampling import Pool
-from thresher.oracles import Draw
+from thresher.oracles import Draw, IdArray
 from thresher.outliers import OutlierRemoval
 from thresher.solvers import HingeMinimum
 from thresher.validation import FloatArray
@@ -37,6 +37,8 @@ class PhaseOutcome:
         least
     fresh_error : share of this phase's newly drawn labels that the previous halfspace gets wrong,
         a look at it that no fitting has spoiled; NaN in the first phase
+    row_ids, row_weights : the rows that outlier removal looked at, and the trust it left to each,
+        from 0 to 1
 
     Examples
     --------
@@ -62,6 +64,8 @@ class PhaseOutcome:
     loss_gap: float
     loss_status: str
     fresh_error: float
+    row_ids: IdArray
+    row_weights: FloatArray
 
     @property
     def is_certified(self) -> bool:
@@ -74,10 +78,14 @@ class PhaseOutcome:
         return self.n_kept / max(self.n_draws, 1)
 
     def as_record(self) -> dict[str, Any]:
-        """The outcome as plain numbers and strings, the halfspace by its support and values."""
+        """The outcome as plain numbers and strings, the halfspace by its support and values.
+
+        Single rows are left out.
+        """
         support = np.flatnonzero(self.halfspace)
         own = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        own.pop("phase")
+        for name in ("phase", "row_ids", "row_weights"):
+            own.pop(name)
         own["halfspace"] = {
             "support": support.tolist(),
             "values": self.halfspace[support].tolist(),
@@ -119,4 +127,6 @@ def summarize(
         loss_gap=minimum.gap,
         loss_status=minimum.status,
         fresh_error=labeled.fresh_error(previous),
+        row_ids=pool.ids,
+        row_weights=removal.weights,
     )

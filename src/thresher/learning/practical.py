@@ -63,22 +63,22 @@ class PracticalSchedule:
     >>> task = Task(n_features=500, sparsity=10, noise_rate=0.05, label_budget=1500)
     >>> schedule = PracticalSchedule()
     >>> schedule.n_phases(task), schedule.next_phase(task, ()).n_queries
-    (6, 600)
+    (6, 750)
     """
 
     first_radius: float = 0.5
     shrink: float = 0.6
     band_factor: float = 2.0
     hinge_factor: float = 0.5
-    first_hinge_scale: float = 0.35
+    first_hinge_scale: float = 0.7
     radius_per_angle: float = 2.2
     max_dirty_share: float = 0.3
     outlier_margin: float = 1.5
     max_outlier_fraction: float = 0.35
-    first_label_share: float = 0.4
+    first_label_share: float = 0.5
     labels_per_floor: float = 10.0
     min_labels_per_phase: float = 6.0
-    unlabeled_factor: float = 13.0
+    unlabeled_factor: float = 20.0
     min_unlabeled: int = 4000
     max_unlabeled: int = 20_000
     variance_tolerance: float = 0.2
@@ -208,7 +208,8 @@ class PracticalSchedule:
 
         Of the rows in a band of width b around a halfspace at angle θ to the target, a share of
         about .4·θ/b is on the wrong side of it. The share that the last phase's fresh labels
-        showed therefore estimates the angle that its region had to cover.
+        showed therefore estimates the angle that its region had to cover. Rows that an adversary
+        places in the band fall on either side of it, so half of them count as wrong.
 
         Departure: the paper's radii halve whatever happens.
         """
@@ -219,7 +220,7 @@ class PracticalSchedule:
         if not self.keep_radius_without_progress:
             return planned
         dirty = min(last.phase.outlier_fraction / self.outlier_margin, 0.5)
-        angle = max(last.fresh_error - dirty, 0.0) * last.phase.band_width / WRONG_PER_ANGLE
+        angle = max(last.fresh_error - dirty / 2, 0.0) * last.phase.band_width / WRONG_PER_ANGLE
         return last.phase.l2_radius if angle > last.phase.l2_radius else planned
 
     def _outlier_fraction(self, noise_rate: float) -> float:

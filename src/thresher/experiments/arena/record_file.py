@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -12,10 +13,8 @@ from typing import IO
 from thresher.errors import DamagedFile, ThresherError
 from thresher.experiments.arena.trials import FlatRecord
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ImportError:  # pragma: no cover - Windows has no flock; two runners there are on their own
-    fcntl = None  # type: ignore[assignment]
 
 NAME = "records.jsonl"
 
@@ -32,9 +31,9 @@ def read_records(path: str | Path) -> list[FlatRecord]:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with RecordFile(f"{folder}/records.jsonl") as records:
-    ...         records.append({"run": "a", "error": 0.1})
+    ...         records.append({"run": "a", "status": "died"})
     ...     read_records(f"{folder}/records.jsonl")
-    [{'run': 'a', 'error': 0.1}]
+    [{'run': 'a', 'status': 'died'}]
     """
     content = Path(path).read_bytes()
     return list(_parse(content[: content.rfind(b"\n") + 1], str(path)))
@@ -44,9 +43,9 @@ def _parse(content: bytes, origin: str) -> Iterator[FlatRecord]:
     for number, line in enumerate(content.splitlines(), start=1):
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DamagedFile(origin, f"line {number} is not JSON: {error}") from error
-        if not isinstance(record, dict) or "run" not in record:
+        if not isinstance(record, dict) or not {"run", "status"} <= record.keys():
             raise DamagedFile(origin, f"line {number} is not the record of a run")
         yield record
 
@@ -69,6 +68,15 @@ class RecordFile:
     Attributes
     ----------
     records : everything in the file, in its order
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with RecordFile(f"{folder}/records.jsonl") as file:
+    ...         file.append({"run": "a", "status": "finished"})
+    ...         len(file.records)
+    1
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -105,7 +113,7 @@ class RecordFile:
         self._file.close()
 
     def _lock(self) -> None:
-        if fcntl is None:  # pragma: no cover
+        if sys.platform == "win32":  # it has no flock; two runners there are on their own
             return
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import warnings
+from asyncio import CancelledError
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from joblib import Parallel, delayed, parallel_config
+from joblib import Parallel, cpu_count, delayed
 
 from thresher.errors import ThresherError
-from thresher.experiments.arena.isolation import run_isolated
+from thresher.experiments.arena.isolation import Crew, run_isolated
 from thresher.experiments.arena.record_file import NAME, RecordFile
 from thresher.experiments.arena.summary import worst_strengths
 from thresher.experiments.arena.sweep import Sweep
 from thresher.experiments.arena.trials import FlatRecord, Trial
+from thresher.experiments.spec import SimulationSpec
+from thresher.validation import check_count
 
-Observer = Callable[[FlatRecord | None, int], object]
+Observer: TypeAlias = Callable[[FlatRecord | None, int], object]
+# Trials as records and a time limit go in; their flat records come out as they are ready.
+Hands: TypeAlias = Callable[[Sequence[dict[str, Any]], float], Generator[FlatRecord, None, None]]
+_PATIENCE = 10  # seconds for a Dask cluster to answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,20 +46,19 @@ class Workforce:
     n_jobs: int | None = None
     scheduler: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.n_jobs is not None:
+            check_count(self.n_jobs, "n_jobs")
+
     @contextmanager
-    def at_work(self) -> Iterator[Parallel]:
-        """joblib's pool, which hands out results as they come."""
+    def at_work(self) -> Iterator[Hands]:
+        """Somebody to hand trials to; on the way out, all processes of this machine are stopped."""
         if self.scheduler is None:
-            n_jobs = self.n_jobs or os.cpu_count() or 1
-            # Threads: each only waits for a process of its own, see `isolation`.
-            yield Parallel(n_jobs=n_jobs, backend="threading", return_as="generator_unordered")
-            return
-        client = _connect(self.scheduler)
-        try:
-            with parallel_config(backend="dask"):
-                yield Parallel(n_jobs=-1, return_as="generator_unordered")
-        finally:
-            client.close()
+            with Crew() as crew:
+                yield partial(_run_here, crew, self.n_jobs or cpu_count())
+        else:
+            with _connected(self.scheduler) as client:
+                yield partial(_run_on_cluster, client)
 
 
 def run_sweep(
@@ -71,38 +77,46 @@ def run_sweep(
     folder : where `records.jsonl` is, or will be; made if missing
     workforce : who runs the trials; one process a core by default
     retry : run again what is recorded as failed, timed out or dead
-    observe : shown each new record, and how many trials are still to come; called once with None
-        before the first
+    observe : shown each new record, and how many trials are still to come (about, until the pilot
+        seeds have chosen the strengths); called once with None before the first
 
     Raises
     ------
-    ThresherError : the folder is in use, or the cluster cannot be reached
+    ThresherError : the folder is in use, the cluster cannot be reached or is lost, or no process
+        can be started
     DamagedFile : the records in the folder cannot be read
 
     Examples
     --------
     >>> import tempfile
     >>> sweep = Sweep.from_text('''
-    ... seeds = "0"
+    ... seeds = 1
     ... [[worlds]]
     ... n_features = 9
     ... sparsity = 1
     ... label_budget = 20
-    ... '''.replace('"0"', '"1"'), name="tiny")
+    ... ''', name="tiny")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     [record["status"] for record in run_sweep(sweep, folder)]
     ['finished']
     """
     Path(folder).mkdir(parents=True, exist_ok=True)
-    with RecordFile(Path(folder) / NAME) as file, (workforce or Workforce()).at_work() as pool:
+    with RecordFile(Path(folder) / NAME) as file, (workforce or Workforce()).at_work() as hands:
         (Path(folder) / f"{sweep.name}.toml").write_text(sweep.text, encoding="utf-8")
-        run = _Run(sweep, file, pool, retry, observe)
-        if not sweep.pilot_seeds:
-            return run.complete(sweep.trials(sweep.seeds), n_later=0)
-        n_later = len(sweep.seeds) * len(worst_strengths(sweep.entries, []))
-        pilot = run.complete(sweep.trials(sweep.pilot_seeds), n_later)
-        chosen = worst_strengths(sweep.entries, pilot)
-        return pilot + run.complete(sweep.trials(sweep.seeds, chosen), n_later=0)
+        run = _Run(sweep, file, hands, observe, known=_standing(file.records, retry))
+        pilot = sweep.trials(sweep.pilot_seeds)
+        n_later = len(run.missing(run.final(pilot)))
+        run.tell(None, len(run.missing(pilot)) + n_later)
+        run.complete(pilot, n_later)
+        final = run.final(pilot)
+        run.complete(final, n_later=0)
+        return run.recorded([*pilot, *final])
+
+
+def _standing(records: Iterable[FlatRecord], retry: bool) -> dict[str, FlatRecord]:
+    """The last record of each run; with `retry`, only of runs that finished."""
+    last = {record["run"]: record for record in records}
+    return {run: r for run, r in last.items() if not retry or r["status"] == "finished"}
 
 
 @dataclass(frozen=True)
@@ -111,37 +125,97 @@ class _Run:
 
     sweep: Sweep
     file: RecordFile
-    pool: Parallel
-    retry: bool
+    hands: Hands
     observe: Observer | None
+    known: dict[str, FlatRecord]
 
-    def complete(self, trials: Sequence[Trial], n_later: int) -> list[FlatRecord]:
-        """The record of each trial, in their order, once those that are missing were run."""
-        known = {record["run"]: record for record in self._kept()}
-        missing = [trial for trial in trials if trial.id not in known]
+    def missing(self, trials: Iterable[Trial]) -> list[Trial]:
+        """Those that have no record yet."""
+        return [trial for trial in trials if trial.id not in self.known]
+
+    def recorded(self, trials: Iterable[Trial]) -> list[FlatRecord]:
+        """The records of those that have one, in their order."""
+        ids = (trial.id for trial in trials)
+        return [self.known[run] for run in ids if run in self.known]
+
+    def final(self, pilot: Sequence[Trial]) -> list[Trial]:
+        """The trials that count, with the strengths that the pilot ones speak for so far."""
+        entries: Sequence[tuple[str, SimulationSpec]] = self.sweep.entries
+        if pilot:
+            entries = worst_strengths(entries, self.recorded(pilot))
+        return self.sweep.trials(self.sweep.seeds, entries)
+
+    def complete(self, trials: Sequence[Trial], n_later: int) -> None:
+        """Run those that are missing, and keep each record as it comes."""
+        missing = self.missing(trials)
+        tasks = [trial.as_record() for trial in missing]
+        with _abandonable(self.hands(tasks, self.sweep.time_limit)) as results:
+            for n_done, result in enumerate(results, start=1):
+                record = {**result, "arena": self.sweep.name, "arena_hash": self.sweep.hash}
+                self.file.append(record)
+                self.known[record["run"]] = record
+                self.tell(record, len(missing) - n_done + n_later)
+
+    def tell(self, record: FlatRecord | None, n_to_come: int) -> None:
+        """Show it to whoever observes."""
         if self.observe is not None:
-            self.observe(None, len(missing) + n_later)
-        for n_done, record in enumerate(self._records(missing), start=1):
-            record = {**record, "arena": self.sweep.name, "arena_hash": self.sweep.hash}
-            self.file.append(record)
-            known[record["run"]] = record
-            if self.observe is not None:
-                self.observe(record, len(missing) - n_done + n_later)
-        return [known[trial.id] for trial in trials]
-
-    def _kept(self) -> Iterator[FlatRecord]:
-        """Records that stand; with `retry`, only of runs that finished. The last one counts."""
-        for record in self.file.records:
-            if not self.retry or record["status"] == "finished":
-                yield record
-
-    def _records(self, trials: Iterable[Trial]) -> Iterator[FlatRecord]:
-        limit = self.sweep.time_limit
-        tasks = [delayed(run_isolated)(trial.as_record(), limit) for trial in trials]
-        return iter(self.pool(tasks)) if tasks else iter(())
+            self.observe(record, n_to_come)
 
 
-def _connect(address: str) -> Any:
+@contextmanager
+def _abandonable(
+    results: Generator[FlatRecord, None, None],
+) -> Iterator[Generator[FlatRecord, None, None]]:
+    """The results, which stop coming when nobody wants them any more."""
+    try:
+        yield results
+    finally:
+        with warnings.catch_warnings():
+            # joblib's "tasks have not been used": whoever interrupted the loop knows.
+            warnings.simplefilter("ignore", UserWarning)
+            results.close()
+
+
+def _run_here(
+    crew: Crew, n_jobs: int, records: Sequence[dict[str, Any]], time_limit: float
+) -> Generator[FlatRecord, None, None]:
+    # Threads: each only waits for a process of the crew.
+    pool = Parallel(n_jobs=n_jobs, backend="threading", return_as="generator_unordered")
+    results: Generator[FlatRecord, None, None] = pool(
+        delayed(crew.run)(record, time_limit) for record in records
+    )
+    return results
+
+
+def _run_on_cluster(
+    client: Any, records: Sequence[dict[str, Any]], time_limit: float
+) -> Generator[FlatRecord, None, None]:
+    """Records from a Dask cluster.
+
+    Not through joblib's Dask backend: it waits for ever for a task whose worker was lost.
+    """
+    from distributed import as_completed
+
+    # The futures are kept nowhere else: what was taken need not survive the loss of a worker.
+    tasks = client.map(run_isolated, records, time_limit=time_limit, pure=False)
+    waiting = as_completed(tasks, loop=client.loop)
+    del tasks
+    for task in waiting:
+        try:
+            record = task.result()
+        except ThresherError:
+            raise
+        except (Exception, CancelledError) as error:
+            raise ThresherError(
+                f"the Dask cluster lost a run ({_in_one_line(error)}); what was recorded before is "
+                "kept, and the same call goes on from there"
+            ) from error
+        yield record
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[Any]:
+    """A client of the Dask cluster, once it has at least one worker."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -149,6 +223,26 @@ def _connect(address: str) -> Any:
             'a Dask cluster needs distributed; install it with: pip install "thresher[cluster]"'
         ) from error
     try:
-        return Client(address, timeout=10)
-    except (OSError, ValueError) as error:
-        raise ThresherError(f"no Dask scheduler answers at {address!r}: {error}") from error
+        client = Client(address, timeout=_PATIENCE, set_as_default=False)
+    except Exception as error:  # of many kinds, when what answers is no scheduler
+        raise ThresherError(
+            f"no Dask scheduler answers at {address!r} ({_in_one_line(error)})"
+        ) from error
+    try:
+        _await_worker(client, address)
+        yield client
+    finally:
+        client.close()
+
+
+def _await_worker(client: Any, address: str) -> None:
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE)
+    except TimeoutError as error:
+        raise ThresherError(
+            f"the Dask scheduler at {address!r} has no worker after {_PATIENCE} s; start one"
+        ) from error
+
+
+def _in_one_line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())

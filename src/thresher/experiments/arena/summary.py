@@ -63,7 +63,13 @@ class Cell:
 
 
 def error_of(record: FlatRecord) -> float:
-    """The error of a run; that of guessing, if it did not finish."""
+    """The error of a run; that of guessing, if it did not finish.
+
+    Examples
+    --------
+    >>> error_of({"status": "timed out", "error": None})
+    0.5
+    """
     if record["status"] != "finished" or record["error"] is None:
         return WORST_ERROR
     return float(record["error"])
@@ -73,16 +79,31 @@ def cells_of(records: Iterable[FlatRecord]) -> list[Cell]:
     """The records grouped by everything but the seed, in the order of their first appearance.
 
     Of several records of one run (a failure that was tried again), the last counts.
+
+    Examples
+    --------
+    >>> specs = [SimulationSpec(n_features=9, sparsity=s) for s in (1, 2)]
+    >>> died = [Trial("thresher", spec, seed=0).unfinished("died", "", 0.0) for spec in specs]
+    >>> cells = cells_of(died + died)
+    >>> [(cell.key["sparsity"], len(cell.records)) for cell in cells]
+    [(1, 1), (2, 1)]
     """
     latest = {record["run"]: record for record in records}
     groups: dict[tuple[Any, ...], list[FlatRecord]] = {}
     for record in latest.values():
-        groups.setdefault(tuple(cell_key(record).items()), []).append(record)
+        groups.setdefault(_same(cell_key(record)), []).append(record)
     return [Cell(dict(key), tuple(group)) for key, group in groups.items()]
 
 
 def cell_key(record: FlatRecord) -> dict[str, Any]:
-    """What the record's cell is called by."""
+    """What the record's cell is called by.
+
+    Examples
+    --------
+    >>> trial = Trial("thresher", SimulationSpec(n_features=9, sparsity=1), seed=5)
+    >>> "seed" in trial.flat(), "seed" in cell_key(trial.flat())
+    (True, False)
+    """
     schedule = {name: record[name] for name in sorted(record) if name.startswith("schedule.")}
     return {"learner": record["learner"], **{k: record.get(k) for k in CELL_KEYS}, **schedule}
 
@@ -92,7 +113,15 @@ def worst_strengths(
 ) -> list[tuple[str, SimulationSpec]]:
     """Of the entries that differ only in strength, the one with the largest median error.
 
-    Without records the first of each is taken.
+    Of equals, and without records, the first is taken.
+
+    Examples
+    --------
+    >>> attack = {"noise_rate": 0.1, "adversary": "in-band-mass"}
+    >>> specs = [SimulationSpec(n_features=9, sparsity=1, strength=c, **attack) for c in (1.0, 2.0)]
+    >>> died = Trial("thresher", specs[1], seed=0).unfinished("died", "", 0.0)
+    >>> [spec.strength for _, spec in worst_strengths([("thresher", s) for s in specs], [died])]
+    [2.0]
     """
     medians = {_same(cell.key): cell.median_error for cell in cells_of(records)}
     worst: dict[str, tuple[float, tuple[str, SimulationSpec]]] = {}

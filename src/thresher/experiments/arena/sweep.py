@@ -32,8 +32,9 @@ strength that was worst for each learner in each world.
 from __future__ import annotations
 
 import itertools
+import math
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,18 +47,10 @@ from thresher.validation import check_positive
 
 SHIPPED = Path(__file__).parent / "specs"
 MAX_RUNS = 1_000_000
-_KEYS = {
-    "title",
-    "about",
-    "seeds",
-    "pilot_seeds",
-    "time_limit",
-    "worlds",
-    "adversaries",
-    "learners",
-    "budgets",
-}
+_KINDS = ("worlds", "adversaries", "budgets")  # of blocks whose keys are those of a spec
+_KEYS = {"title", "about", "seeds", "pilot_seeds", "time_limit", "learners", *_KINDS}
 _SPEC_KEYS = set(SimulationSpec.__dataclass_fields__) - {"schedule"}
+_REQUIRED = {"n_features", "sparsity"}
 
 
 @dataclass(frozen=True)
@@ -122,24 +115,27 @@ class Sweep:
 
     @classmethod
     def from_text(cls, text: str, *, name: str, origin: str = "the spec") -> Sweep:
-        """The sweep that a TOML text describes."""
+        """The sweep that a TOML text describes; `origin` is what errors call the text.
+
+        Raises
+        ------
+        DamagedFile : the text is not TOML
+        TypeError, ValueError : something in it is refused
+        """
         try:
             content = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise DamagedFile(origin, str(error)) from error
         _check_keys(content, _KEYS, origin)
-        if "worlds" not in content:
-            raise ValueError(f"{origin} must have at least one [[worlds]] block")
+        seeds, pilot_seeds = _seeds(content, origin)
         return cls(
             name=name,
-            title=str(content.get("title", name)),
-            about=str(content.get("about", "")).strip(),
-            seeds=parse_seeds(str(content.get("seeds", "10"))),
-            pilot_seeds=parse_seeds(str(content["pilot_seeds"]))
-            if "pilot_seeds" in content
-            else (),
-            time_limit=check_positive(content.get("time_limit", 600.0), "time_limit"),
-            entries=_expand(content, origin),
+            title=_words(content, "title", name, origin),
+            about=_words(content, "about", "", origin).strip(),
+            seeds=seeds,
+            pilot_seeds=pilot_seeds,
+            time_limit=check_positive(content.get("time_limit", 600.0), f"{origin}, time_limit"),
+            entries=_expand(content, len(seeds) + len(pilot_seeds), origin),
             hash=fingerprint(content),
             text=text,
         )
@@ -163,17 +159,38 @@ def shipped_names() -> list[str]:
     return sorted(path.stem for path in SHIPPED.glob("*.toml"))
 
 
-def _expand(content: Mapping[str, Any], origin: str) -> tuple[tuple[str, SimulationSpec], ...]:
+def _words(content: Mapping[str, Any], key: str, default: str, origin: str) -> str:
+    words = content.get(key, default)
+    if not isinstance(words, str):
+        raise TypeError(f"{origin} must write {key} as a string, got {words!r}")
+    return words
+
+
+def _seeds(content: Mapping[str, Any], origin: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The seeds that count and the pilot ones, none of which is both."""
+    found = {"seeds": parse_seeds("10"), "pilot_seeds": ()}
+    for key in found.keys() & content.keys():
+        try:
+            found[key] = parse_seeds(str(content[key]))
+        except ValueError as error:
+            raise ValueError(f"{origin}, {key}: {error}") from error
+    both = sorted(set(found["seeds"]) & set(found["pilot_seeds"]))
+    if both:  # a strength that was chosen on a seed looks worse on it than it is
+        raise ValueError(f"{origin} has seed {both[0]} among both seeds and pilot_seeds")
+    return found["seeds"], found["pilot_seeds"]
+
+
+def _expand(
+    content: Mapping[str, Any], n_seeds: int, origin: str
+) -> tuple[tuple[str, SimulationSpec], ...]:
     """The distinct experiments of all combinations of blocks, in the order of the file."""
-    learners = list(_learners(content, origin))
-    parts = [_blocks(content, key, origin) for key in ("worlds", "adversaries", "budgets")]
-    n_runs = len(learners)
-    for part in parts:
-        n_runs *= len(part)
-    if n_runs > MAX_RUNS:
-        raise ValueError(f"{origin} asks for {n_runs:,} experiments; at most {MAX_RUNS:,} may be")
+    if not content.get("worlds"):
+        raise ValueError(f"{origin} must have at least one [[worlds]] block")
+    learners = _learners(content, origin)
+    parts = [_blocks(content, key, origin) for key in _KINDS]
+    _check_size(n_seeds * math.prod(map(len, [learners, *parts])), origin)
     entries: dict[str, tuple[str, SimulationSpec]] = {}
-    for (name, schedule), *blocks in itertools.product(learners, *parts):
+    for (name, schedule), *blocks in itertools.product(learners.items(), *parts):
         spec = _make_spec(blocks, schedule, origin)
         entries.setdefault(Trial(name, spec, 0).id, (name, spec))
     return tuple(entries.values())
@@ -188,25 +205,35 @@ def _make_spec(
         if twice:
             raise ValueError(f"{origin} gives {', '.join(sorted(twice))} in two kinds of blocks")
         merged.update(block)
+    lacking = _REQUIRED - merged.keys()
+    if lacking:
+        raise ValueError(f"{origin} must give every world its {' and '.join(sorted(lacking))}")
     if merged.get("noise_rate", 0) == 0:  # whoever the adversary is, it has nothing to do
         merged.update(adversary=NOBODY, strength=None)
     try:
         return SimulationSpec(**merged, schedule=dict(schedule))
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{origin}, {_describe(merged)}: {error}") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{origin}, {_describe(merged)}: {error}") from error
 
 
-def _learners(content: Mapping[str, Any], origin: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each learner's name and schedule; values of a list are told apart in the name."""
+def _learners(content: Mapping[str, Any], origin: str) -> dict[str, dict[str, Any]]:
+    """The schedule of each learner by its name; values of a list are told apart in the name."""
+    found: dict[str, dict[str, Any]] = {}
     for block in _block_list(content, "learners", origin) or [{"name": "thresher"}]:
         _check_keys(block, {"name", "schedule"}, f"{origin}, [[learners]]")
-        if not isinstance(block.get("name"), str):
+        name, schedule = block.get("name"), block.get("schedule", {})
+        if not isinstance(name, str) or not name:
             raise ValueError(f"{origin}: every block of [[learners]] must have a name")
-        schedule = block.get("schedule", {})
-        varied = [name for name, value in schedule.items() if isinstance(value, list)]
-        for choice in _choices(schedule):
-            told = [f"{name} {choice[name]}" for name in varied]
-            yield ", ".join([block["name"], *told]), choice
+        where = f"{origin}, the schedule of {name!r}"
+        if not isinstance(schedule, dict):
+            raise TypeError(f"{where} must be a table, got {schedule!r}")
+        varied = [key for key, value in schedule.items() if isinstance(value, list)]
+        for choice in _choices(schedule, where):
+            full_name = ", ".join([name, *(f"{key} {choice[key]}" for key in varied)])
+            if found.setdefault(full_name, choice) != choice:
+                raise ValueError(f"{origin} has two learners {full_name!r} with unequal schedules")
+    return found
 
 
 def _blocks(content: Mapping[str, Any], key: str, origin: str) -> list[dict[str, Any]]:
@@ -214,7 +241,7 @@ def _blocks(content: Mapping[str, Any], key: str, origin: str) -> list[dict[str,
     found = []
     for block in _block_list(content, key, origin):
         _check_keys(block, _SPEC_KEYS, f"{origin}, [[{key}]]")
-        found.extend(_choices(block))
+        found.extend(_choices(block, f"{origin}, [[{key}]]"))
     return found or [{}]
 
 
@@ -225,10 +252,18 @@ def _block_list(content: Mapping[str, Any], key: str, origin: str) -> list[dict[
     return blocks
 
 
-def _choices(block: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _choices(block: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
     """The block once for every combination of the values in its lists."""
     values = [value if isinstance(value, list) else [value] for value in block.values()]
+    if not all(values):
+        raise ValueError(f"{where} has a list without values")
+    _check_size(math.prod(map(len, values)), where)
     return [dict(zip(block, chosen)) for chosen in itertools.product(*values)]
+
+
+def _check_size(n_runs: int, where: str) -> None:
+    if n_runs > MAX_RUNS:
+        raise ValueError(f"{where} asks for {n_runs:,} runs; at most {MAX_RUNS:,} may be")
 
 
 def _check_keys(block: Mapping[str, Any], known: set[str], where: str) -> None:

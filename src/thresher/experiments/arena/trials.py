@@ -69,7 +69,7 @@ class Trial:
 
     def as_record(self) -> dict[str, Any]:
         """The trial as plain numbers, strings and dictionaries."""
-        return {"learner": self.learner, "spec": self.spec.as_record(), "seed": self.seed}
+        return {"learner": self.learner, "spec": self.spec.as_record(), "seed": int(self.seed)}
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Trial:
@@ -81,7 +81,7 @@ class Trial:
         spec = self.spec.as_record()
         schedule = spec.pop("schedule")
         options = {f"schedule.{name}": value for name, value in schedule.items()}
-        return {"run": self.id, "learner": self.learner, "seed": self.seed, **spec, **options}
+        return {"run": self.id, "learner": self.learner, "seed": int(self.seed), **spec, **options}
 
     def finished(self, run: SimulatedRun) -> FlatRecord:
         """The record of the run that this trial led to."""

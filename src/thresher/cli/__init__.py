@@ -1,0 +1,71 @@
+"""The command line: thin, one module per verb.
+
+A verb is a line in `VERBS`: its name, what it does, an example that runs, a function that declares
+its options, and a function that does the work by calling the library.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from thresher import __version__
+from thresher.cli import arena, demo, plan, simulate
+from thresher.cli.verb import MISUSE, Misuse, Parser, Verb, add_verbs
+
+__all__ = ["VERBS", "Verb", "build_parser", "main"]
+
+FAILURE, INTERRUPTED = 1, 130
+VERBS = (demo.VERB, plan.VERB, simulate.VERB, arena.VERB)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The exit code: 0 for success, 1 for failure, 2 for misuse, 130 after an interrupt.
+
+    Examples
+    --------
+    >>> main(["plan", "--features", "9", "--sparsity", "1", "--error", "0.1"])
+    1 of 9 features, error 0.1, ...
+    0
+    """
+    options = build_parser().parse_args(argv)
+    verb: Verb = options.verb
+    try:
+        verb.run(options)
+    except KeyboardInterrupt:
+        print("thresher: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except Misuse as error:
+        hint = f"(see '{options.program} --help')"
+        print(f"thresher: error: {_one_line(error)} {hint}", file=sys.stderr)
+        return MISUSE
+    except Exception as error:
+        if options.debug:
+            raise
+        print(f"thresher: error: {_one_line(error)}", file=sys.stderr)
+        return FAILURE
+    return 0
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of all verbs; each help text ends in an example.
+
+    Examples
+    --------
+    >>> build_parser().parse_args(["demo", "--seed", "3"]).seed
+    3
+    """
+    parser = Parser(
+        prog="thresher",
+        description="Find planted rows in data that somebody may have poisoned, with proof.",
+        epilog=f"example: {VERBS[0].example}",
+    )
+    parser.add_argument("--version", action="version", version=f"thresher {__version__}")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of a failure")
+    add_verbs(parser, VERBS)
+    return parser
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,88 @@
+"""`thresher arena`: sweeps of simulated experiments, and the report about them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from thresher.cli.values import folder, new_file_ending_in, whole_number
+from thresher.cli.verb import Misuse, Verb, add_verbs, refusing_misuse
+
+EXAMPLE = "thresher arena run smoke --out arena"
+
+
+def _add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what `thresher arena run` takes."""
+    parser.usage = "thresher arena run NAME|SPEC.toml --out DIR [options]"
+    add = parser.add_argument
+    add("spec", metavar="NAME|SPEC.toml", help="a sweep that is shipped, or a file of your own")
+    add("--out", type=folder, required=True, metavar="DIR", help="of the records; made if missing")
+    workers = parser.add_mutually_exclusive_group()
+    workers.add_argument(
+        "--jobs", type=whole_number(1), metavar="N", help="runs at a time (one for each core)"
+    )
+    workers.add_argument(
+        "--scheduler", metavar="ADDRESS", help="of a Dask cluster that is to run them instead"
+    )
+    add("--retry-failed", action="store_true", help="run again what is recorded as not finished")
+
+
+def _run_sweep(options: argparse.Namespace) -> None:
+    """Run what is missing from the folder, and tell the standings."""
+    from thresher.experiments.arena import Sweep, Workforce  # here, so that --help stays quick
+    from thresher.experiments.arena.terminal import run_and_tell
+
+    with refusing_misuse():
+        sweep = Sweep.load(options.spec)
+    workforce = Workforce(n_jobs=options.jobs, scheduler=options.scheduler)
+    run_and_tell(sweep, options.out, workforce, retry=options.retry_failed)
+
+
+def _add_report_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what `thresher arena report` takes."""
+    add = parser.add_argument
+    add("folder", type=folder, metavar="DIR", help="where `thresher arena run` keeps its records")
+    add(
+        "--out",
+        type=new_file_ending_in(".html"),
+        required=True,
+        metavar="FILE.html",
+        help="the page to write",
+    )
+
+
+def _write_report(options: argparse.Namespace) -> None:
+    """Write the page about the records of a folder."""
+    from thresher.experiments.arena.record_file import NAME  # here, so that --help stays quick
+    from thresher.experiments.arena.report import save_report
+
+    records: Path = options.folder / NAME
+    if not records.is_file():
+        raise Misuse(f"there is no {records}: {EXAMPLE!r} would make one")
+    save_report(options.folder, options.out)
+    print(f"Report: {options.out}")
+
+
+VERBS = (
+    Verb(
+        name="run",
+        summary="run a sweep of experiments, or what is still missing of it",
+        example=EXAMPLE,
+        add_options=_add_run_options,
+        run=_run_sweep,
+    ),
+    Verb(
+        name="report",
+        summary="write a page about the records of a folder, also while they grow",
+        example="thresher arena report arena --out arena.html",
+        add_options=_add_report_options,
+        run=_write_report,
+    ),
+)
+VERB = Verb(
+    name="arena",
+    summary="let learners meet every adversary of a sweep, and report the worst case",
+    example=EXAMPLE,
+    add_options=lambda parser: add_verbs(parser, VERBS),
+    run=lambda _: None,  # one of its own verbs is run instead
+)

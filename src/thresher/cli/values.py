@@ -1,0 +1,93 @@
+"""The kinds of values that options take: what a text means, or why it is refused."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+from collections.abc import Callable
+from pathlib import Path
+
+
+def whole_number(minimum: int) -> Callable[[str], int]:
+    """A reader of whole numbers that are at least so large.
+
+    Examples
+    --------
+    >>> whole_number(0)("12")
+    12
+    >>> whole_number(1)("0")
+    Traceback (most recent call last):
+    argparse.ArgumentTypeError: must be a whole number from 1 on, got '0'
+    """
+
+    def read(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or int(text) < minimum:
+            raise ArgumentTypeError(f"must be a whole number from {minimum} on, got {text!r}")
+        return int(text)
+
+    return read
+
+
+def seeds(text: str) -> tuple[int, ...]:
+    """How many seeds, or which.
+
+    Examples
+    --------
+    >>> seeds("2"), seeds("4-5,9")
+    ((0, 1), (4, 5, 9))
+    """
+    from thresher.experiments.seeds import parse_seeds  # here, so that --help stays quick
+
+    try:
+        return parse_seeds(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
+def new_file(text: str) -> Path:
+    """A file that can be written.
+
+    Examples
+    --------
+    >>> new_file("no/such/folder/runs.json")
+    Traceback (most recent call last):
+    argparse.ArgumentTypeError: there is no directory 'no/such/folder'
+    """
+    path = Path(text)
+    if path.is_dir():
+        raise ArgumentTypeError(f"{text!r} is a directory")
+    if not path.parent.is_dir():
+        raise ArgumentTypeError(f"there is no directory {str(path.parent)!r}")
+    return path
+
+
+def new_file_ending_in(suffix: str) -> Callable[[str], Path]:
+    """A reader of files that can be written and whose name ends as it should.
+
+    Examples
+    --------
+    >>> new_file_ending_in(".png")("runs.txt")
+    Traceback (most recent call last):
+    argparse.ArgumentTypeError: must end in .png, got 'runs.txt'
+    """
+
+    def read(text: str) -> Path:
+        if Path(text).suffix.lower() != suffix:
+            raise ArgumentTypeError(f"must end in {suffix}, got {text!r}")
+        return new_file(text)
+
+    return read
+
+
+def folder(text: str) -> Path:
+    """A folder that exists or can be made.
+
+    Examples
+    --------
+    >>> folder(__file__)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    argparse.ArgumentTypeError: '...' is a file, not a folder
+    """
+    path = Path(text)
+    if path.exists() and not path.is_dir():
+        raise ArgumentTypeError(f"{text!r} is a file, not a folder")
+    return path

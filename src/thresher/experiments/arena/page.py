@@ -1,0 +1,112 @@
+"""Pieces of an HTML page that needs nothing but itself; plain text is escaped on its way in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+
+_STYLE = Path(__file__).with_name("report.css")
+
+
+class Html(str):
+    """Text that is HTML already. Every other string is escaped where it becomes part of a page.
+
+    Examples
+    --------
+    >>> element("b", Html("<i>a</i>"), "<i>")
+    '<b><i>a</i>&lt;i&gt;</b>'
+    """
+
+    __slots__ = ()
+
+
+def element(name: str, *children: str, **attributes: str | int) -> Html:
+    """An element with its children and attributes, whose names may end in an underscore.
+
+    Examples
+    --------
+    >>> element("td", "0.1 < 0.2", class_="worst")
+    '<td class="worst">0.1 &lt; 0.2</td>'
+    """
+    told = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
+        for key, value in attributes.items()
+    )
+    return Html(f"<{name}{told}>{join(children)}</{name}>")
+
+
+def join(parts: Iterable[str], between: str = "") -> Html:
+    """The parts one after the other.
+
+    Examples
+    --------
+    >>> join(["a & b", element("br")], between="\\n")
+    'a &amp; b\\n<br></br>'
+    """
+    return Html(between.join(part if isinstance(part, Html) else escape(part) for part in parts))
+
+
+def paragraphs(text: str) -> Html:
+    """A paragraph for each part of the text between empty lines.
+
+    Examples
+    --------
+    >>> paragraphs("first\\n\\nsecond")
+    '<p>first</p>\\n<p>second</p>'
+    """
+    parts = (part.strip() for part in text.split("\n\n"))
+    return join((element("p", part) for part in parts if part), between="\n")
+
+
+def definitions(facts: Iterable[tuple[str, str]]) -> Html:
+    """A list of names and what is to be said about each.
+
+    Examples
+    --------
+    >>> definitions([("seeds", "0-9")])
+    '<dl><dt>seeds</dt><dd>0-9</dd></dl>'
+    """
+    pairs = (join([element("dt", name), element("dd", fact)]) for name, fact in facts)
+    return element("dl", *pairs)
+
+
+def table(head: Iterable[str], bodies: Iterable[Html], *, label: str) -> Html:
+    """A table that scrolls by itself where the screen is too narrow for it.
+
+    Parameters
+    ----------
+    head : the titles of the columns
+    bodies : `tbody` elements
+    label : what somebody who does not see it is told
+
+    Examples
+    --------
+    >>> "<th scope=\\"col\\">error</th>" in table(["error"], [], label="errors")
+    True
+    """
+    titles = element("tr", *(element("th", title, scope="col") for title in head))
+    content = element("table", element("thead", titles), *bodies)
+    return element("div", content, class_="wide", role="region", aria_label=label, tabindex=0)
+
+
+def document(title: str, body: str) -> Html:
+    """The whole page, with its style inside.
+
+    Examples
+    --------
+    >>> document("A & B", element("p", "text")).startswith("<!DOCTYPE html>")
+    True
+    """
+    head = join(
+        [
+            Html('<meta charset="utf-8">'),
+            Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+            Html('<meta name="color-scheme" content="light dark">'),
+            element("title", title),
+            element("style", Html(_STYLE.read_text(encoding="utf-8"))),
+        ],
+        between="\n",
+    )
+    page = element("html", element("head", head), "\n", element("body", body), lang="en")
+    return Html(f"<!DOCTYPE html>\n{page}\n")

@@ -1,0 +1,147 @@
+"""How far long work has come: a bar in a terminal, plain lines now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+Move: TypeAlias = Callable[[int], None]  # told how much is done by now
+
+LINE_EVERY = 30.0  # seconds between two plain lines, at least
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit in which people would say it.
+
+    Examples
+    --------
+    >>> duration(8.2), duration(200), duration(9000)
+    ('8 s', '3 min', '2.5 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:,.1f} h"
+
+
+@dataclass
+class Forecast:
+    """How long the rest will take, if it goes on as it went since the first look.
+
+    Parameters
+    ----------
+    total : how much there is to do
+
+    Examples
+    --------
+    >>> forecast = Forecast(total=40)
+    >>> forecast.say(n_done=10, now=0.0), forecast.say(n_done=20, now=120.0)
+    ('', 'about 4 min left')
+    """
+
+    total: int
+    _start: tuple[int, float] | None = field(default=None, init=False)
+
+    def say(self, n_done: int, now: float) -> str:
+        """The rest in words; nothing while nothing has been done since the first call."""
+        n_before, start = self._start = self._start or (n_done, now)
+        if n_done <= n_before:
+            return ""
+        pace = (now - start) / (n_done - n_before)
+        return f"about {duration(pace * max(self.total - n_done, 0))} left"
+
+
+@dataclass
+class PlainLines:
+    """A line on stderr about every half minute, for logs and where there is no terminal.
+
+    Parameters
+    ----------
+    what : is counted
+    total : how many of them there are
+    clock : seconds that only grow
+
+    Examples
+    --------
+    >>> from contextlib import redirect_stderr
+    >>> seconds = iter([0.0, 20.0, 40.0])
+    >>> tell = PlainLines("runs", total=40, clock=lambda: next(seconds))
+    >>> with redirect_stderr(sys.stdout):
+    ...     for n_done in (0, 10, 20):
+    ...         tell(n_done)
+    20 of 40 runs, about 40 s left
+    """
+
+    what: str
+    total: int
+    clock: Callable[[], float] = time.monotonic
+    _told: float | None = field(default=None, init=False)
+    _forecast: Forecast = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._forecast = Forecast(self.total)
+
+    def __call__(self, n_done: int) -> None:
+        """Tell how much is done, unless there was a line a moment ago."""
+        now = self.clock()
+        rest = self._forecast.say(n_done, now)
+        if self._told is None:
+            self._told = now
+        if now - self._told >= LINE_EVERY:
+            self._told = now
+            told = [f"{n_done:,} of {self.total:,} {self.what}", *filter(None, [rest])]
+            print(", ".join(told), file=sys.stderr, flush=True)
+
+
+@contextmanager
+def progress(what: str, total: int, otherwise: Move | None = None) -> Iterator[Move]:
+    """A function that moves a bar on stderr, and is told how much is done by now.
+
+    Where nobody would see a bar (no terminal, or rich is missing), it is `otherwise`, or one that
+    does nothing. The first call says where the work begins: what was done before does not count
+    for the pace.
+
+    Examples
+    --------
+    >>> with progress("runs", total=2) as move:
+    ...     move(1)
+    """
+    bar = _make_bar() if sys.stderr.isatty() else None
+    if bar is None:
+        yield otherwise or (lambda _: None)
+        return
+    forecast = Forecast(total)
+    with bar:
+        task = bar.add_task(what, total=total, rest="")
+
+        def move(n_done: int) -> None:
+            bar.update(task, completed=n_done, rest=forecast.say(n_done, time.monotonic()))
+
+        yield move
+
+
+def _make_bar() -> Any:
+    """A progress bar on stderr, or None if rich is missing."""
+    try:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+        )
+    except ImportError:
+        return None
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),  # leaves room for the rest on 80 columns
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        # rich's own estimate looks at the last half minute, in which no long run may end.
+        TextColumn("{task.fields[rest]}"),
+    )
+    return Progress(*columns, console=Console(stderr=True), transient=True)

@@ -1,0 +1,101 @@
+"""Sweeps on a Dask cluster: the same records, and errors of one line when it is not there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.arena.arenas import timeless, tiny
+from thresher.errors import ThresherError
+from thresher.experiments.arena import Workforce, read_records, run_sweep, runner
+
+distributed = pytest.importorskip("distributed")
+
+# Sockets that Dask leaves to the garbage collector are not ours to close.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+SWEEP = tiny("0-5")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Two Dask workers, each a process of one thread, and any free port for Dask's own page."""
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+    ) as cluster:
+        yield cluster
+
+
+def on(cluster: Any) -> Workforce:
+    return Workforce(scheduler=cluster.scheduler_address)
+
+
+def test_a_cluster_gives_the_records_of_this_machine(cluster, tmp_path: Path) -> None:
+    far = run_sweep(SWEEP, tmp_path / "far", workforce=on(cluster))
+    near = run_sweep(SWEEP, tmp_path / "near", workforce=Workforce(n_jobs=1))
+    assert timeless(far) == timeless(near)
+    assert timeless(read_records(tmp_path / "far" / "records.jsonl")) == timeless(near)
+
+
+def test_a_run_begun_here_goes_on_on_the_cluster(cluster, tmp_path: Path) -> None:
+    run_sweep(tiny("0-1"), tmp_path, workforce=Workforce(n_jobs=1))
+    heard: list[int] = []
+    run_sweep(tiny("0-2"), tmp_path, workforce=on(cluster), observe=lambda _, n: heard.append(n))
+    assert heard == [1, 0]
+
+
+def test_a_run_beyond_the_limit_on_the_cluster_is_an_outcome(cluster, tmp_path: Path) -> None:
+    sweep = tiny("0-0", top="time_limit = 0.0001")
+    (record,) = run_sweep(sweep, tmp_path, workforce=on(cluster))
+    assert record["status"] == "timed out"
+
+
+def test_a_run_that_costs_the_cluster_its_worker_is_an_error_of_one_line(
+    cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: object, **__: object) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(runner, "run_isolated", die)
+    monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
+    with pytest.raises(ThresherError, match=r"lost a run .*KilledWorker.*kept") as caught:
+        run_sweep(tiny("0-0"), tmp_path, workforce=on(cluster))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense", "", "x://y"])
+def test_an_address_nobody_answers_at_is_an_error_of_one_line(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert runner._PATIENCE <= 10
+    monkeypatch.setattr(runner, "_PATIENCE", 1)
+    start = time.monotonic()
+    with pytest.raises(ThresherError, match="no Dask scheduler answers at") as caught:
+        run_sweep(SWEEP, tmp_path, workforce=Workforce(scheduler=address))
+    assert time.monotonic() - start < 10
+    assert "\n" not in str(caught.value)
+
+
+def test_a_cluster_without_workers_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "_PATIENCE", 1)
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0") as cluster,
+        pytest.raises(ThresherError, match="has no worker after 1 s"),
+    ):
+        run_sweep(SWEEP, tmp_path, workforce=on(cluster))
+
+
+def test_without_dask_the_error_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ThresherError, match=r"thresher\[cluster\]"):
+        run_sweep(SWEEP, tmp_path, workforce=Workforce(scheduler="tcp://127.0.0.1:1"))

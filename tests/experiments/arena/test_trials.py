@@ -1,0 +1,115 @@
+"""Trials: an identity that outlives the process, and records that are flat."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments.arena.arenas import SMALL
+from thresher.experiments import SimulationSpec, run_simulation
+from thresher.experiments.arena.trials import Trial, fingerprint
+
+TRIAL = Trial("quick", SMALL, seed=4)
+ATTACKED = SimulationSpec(
+    n_features=60, sparsity=3, noise_rate=0.05, adversary="in-band-mass", strength=2.0
+)
+OUTCOME = {"status", "message", "error", "n_labels", "n_draws", "seconds", "n_phases"}
+
+
+@pytest.mark.parametrize(
+    ("trial", "identity"),
+    [
+        (TRIAL, "2b1388f060456ec1"),
+        (Trial("thresher", ATTACKED, seed=0), "36bf86969a957a03"),
+    ],
+)
+def test_the_identity_is_that_of_earlier_record_folders(trial: Trial, identity: str) -> None:
+    assert trial.id == identity
+
+
+def test_another_process_finds_the_same_identity() -> None:
+    source = (
+        "import json, sys; from thresher.experiments.arena import Trial;"
+        "print(Trial.from_record(json.loads(sys.argv[1])).id)"
+    )
+    command = [sys.executable, "-c", source, json.dumps(TRIAL.as_record())]
+    assert subprocess.check_output(command, text=True).strip() == TRIAL.id
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(TRIAL, seed=5),
+        replace(TRIAL, learner="other"),
+        replace(TRIAL, spec=replace(SMALL, sparsity=3)),
+        replace(TRIAL, spec=replace(SMALL, schedule={})),
+    ],
+)
+def test_whatever_differs_changes_the_identity(other: Trial) -> None:
+    assert other.id != TRIAL.id
+
+
+def test_the_order_of_schedule_parameters_does_not_matter() -> None:
+    turned = dict(reversed(SMALL.schedule.items()))
+    assert replace(TRIAL, spec=replace(SMALL, schedule=turned)).id == TRIAL.id
+
+
+def test_a_seed_of_numpy_is_the_same_trial() -> None:
+    assert replace(TRIAL, seed=np.int64(4)).id == TRIAL.id
+
+
+def test_a_trial_survives_its_own_record() -> None:
+    assert Trial.from_record(json.loads(json.dumps(TRIAL.as_record()))) == TRIAL
+
+
+@pytest.fixture(scope="module")
+def finished() -> dict:
+    return TRIAL.finished(run_simulation(TRIAL.spec, TRIAL.seed))
+
+
+@pytest.fixture(scope="module", params=["timed out", "died"])
+def unfinished(request) -> dict:
+    return TRIAL.unfinished(request.param, "why", 1.5)
+
+
+def is_flat(record: dict) -> bool:
+    return all(
+        value is None or isinstance(value, (bool, int, float, str)) for value in record.values()
+    )
+
+
+def test_a_nested_record_is_noticed() -> None:
+    assert not is_flat(TRIAL.as_record())
+
+
+def test_a_finished_record_is_flat_and_json_gives_it_back(finished: dict) -> None:
+    assert is_flat(finished)
+    assert json.loads(json.dumps(finished, allow_nan=False)) == finished
+
+
+def test_an_unfinished_record_is_flat_and_json_gives_it_back(unfinished: dict) -> None:
+    assert is_flat(unfinished)
+    assert json.loads(json.dumps(unfinished, allow_nan=False)) == unfinished
+
+
+def test_every_record_has_the_same_fields(finished: dict, unfinished: dict) -> None:
+    assert finished.keys() == unfinished.keys() >= OUTCOME
+
+
+def test_the_schedule_is_told_by_its_own_names(finished: dict) -> None:
+    assert finished["schedule.min_unlabeled"] == 200
+    assert finished["n_features"] == 20
+
+
+def test_a_record_names_the_versions_that_made_it(finished: dict) -> None:
+    assert finished["version.numpy"] == np.__version__
+
+
+def test_a_fingerprint_refuses_what_json_does_not_know() -> None:
+    with pytest.raises(ValueError, match="Out of range"):
+        fingerprint({"a": float("nan")})

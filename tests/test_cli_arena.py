@@ -1,0 +1,261 @@
+"""`thresher arena`, as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import statistics
+import subprocess
+import sysconfig
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from thresher import cli
+
+SCRIPT = Path(sysconfig.get_path("scripts")) / "thresher"
+ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "80"}
+EXAMPLE = "arena run smoke --out arena"
+TINY = """
+title = "Tiny"
+seeds = "{n_seeds}"
+time_limit = {time_limit}
+[[worlds]]
+n_features = 20
+sparsity = 2
+label_budget = 40
+"""
+
+Done = subprocess.CompletedProcess[str]
+
+
+def thresher(arguments: str, folder: Path) -> Done:
+    return subprocess.run(
+        [str(SCRIPT), *shlex.split(arguments)],
+        cwd=folder,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def write_tiny(folder: Path, *, n_seeds: int, time_limit: float = 60.0) -> None:
+    text = TINY.format(n_seeds=n_seeds, time_limit=time_limit)
+    (folder / "tiny.toml").write_text(text, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory: pytest.TempPathFactory) -> tuple[Done, Path]:
+    folder = tmp_path_factory.mktemp("smoke")
+    return thresher(EXAMPLE, folder), folder
+
+
+# -- run ---------------------------------------------------------------------------------------
+
+
+def test_a_sweep_succeeds_and_tells_nothing_but_progress_on_stderr(smoke) -> None:
+    done, _ = smoke
+    assert done.returncode == 0
+    told = re.compile(r"\d+ of 20 runs, about .* left")
+    assert all(told.fullmatch(line) for line in done.stderr.splitlines())
+
+
+def test_a_sweep_keeps_its_records_and_its_spec(smoke) -> None:
+    done, folder = smoke
+    records = read(folder / "arena" / "records.jsonl")
+    assert len({record["run"] for record in records}) == len(records) == 20
+    assert 'title = "Smoke"' in (folder / "arena" / "smoke.toml").read_text(encoding="utf-8")
+    assert f"Records: {Path('arena') / 'records.jsonl'}\n" in done.stdout
+
+
+def test_a_sweep_begins_with_its_title_and_what_there_is_to_do(smoke) -> None:
+    done, _ = smoke
+    assert done.stdout.splitlines()[:3] == ["Smoke", "20 runs, 0 of them already recorded", ""]
+
+
+def errors(folder: Path, **wanted: Any) -> list[float]:
+    records = read(folder / "arena" / "records.jsonl")
+    return [r["error"] for r in records if all(r[key] == wanted[key] for key in wanted)]
+
+
+def test_the_table_shows_the_worst_strength_of_the_records(smoke) -> None:
+    done, folder = smoke
+    row = re.search(r"^own labels only +in-band-mass +(.*)$", done.stdout, flags=re.MULTILINE)
+    assert row is not None
+    strength, median, ratio, *_ = row[1].split()
+    who = {"learner": "own labels only", "adversary": "in-band-mass"}
+    medians = {
+        f"{strength:g}": statistics.median(errors(folder, **who, strength=strength))
+        for strength in (2.0, 4.0)
+    }
+    assert strength == max(medians, key=lambda name: medians[name])
+    assert float(median) == pytest.approx(medians[strength], abs=6e-5)
+    assert float(ratio) == pytest.approx(medians[strength] / (0.05 / (2 * 0.95)), abs=6e-3)
+
+
+def test_the_rows_of_a_table_line_up(smoke) -> None:
+    done, _ = smoke
+    table = done.stdout.split("\n\n")[2].splitlines()
+    assert table[0] == "noise rate 0.05"
+    assert len(table) == 3 + 2 * 3  # heading and head; two learners, three adversaries
+    assert len({len(line) for line in table[1:]}) == 1
+
+
+def test_what_is_recorded_is_not_run_again(smoke) -> None:
+    first, folder = smoke
+    before = (folder / "arena" / "records.jsonl").read_bytes()
+    done = thresher(EXAMPLE, folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (folder / "arena" / "records.jsonl").read_bytes() == before
+    assert done.stdout == first.stdout.replace("20 runs, 0 of", "20 runs, 20 of")
+
+
+def test_runs_that_do_not_finish_are_outcomes_and_can_be_tried_again(tmp_path: Path) -> None:
+    write_tiny(tmp_path, n_seeds=2, time_limit=0.001)
+    done = thresher("arena run tiny.toml --out out", tmp_path)
+    assert done.returncode == 0
+    assert "0 of 2 runs finished" in done.stdout
+    assert "--retry-failed" in done.stdout
+    write_tiny(tmp_path, n_seeds=2)
+    kept = thresher("arena run tiny.toml --out out", tmp_path)
+    assert "0 of 2 runs finished" in kept.stdout
+    again = thresher("arena run tiny.toml --out out --retry-failed", tmp_path)
+    assert "2 of them already recorded; 2 did not finish and are run again" in again.stdout
+    assert "2 of 2 runs finished" in again.stdout
+
+
+def test_ctrl_c_says_what_is_recorded_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    write_tiny(tmp_path, n_seeds=20)
+    command = "arena run tiny.toml --out out --jobs 1"
+    process = subprocess.Popen(
+        [str(SCRIPT), *shlex.split(command)],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    path = tmp_path / "out" / "records.jsonl"
+    deadline = time.monotonic() + 60
+    while not (path.exists() and path.stat().st_size) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    n_saved = len(read(path))
+    assert process.returncode == 130
+    saved = f"{n_saved} of 20 runs are recorded in out; the same command goes on from there"
+    assert told.splitlines() == [f"thresher: {saved}", "thresher: interrupted"]
+    assert 0 < n_saved < 20
+    done = thresher(command, tmp_path)
+    assert f"20 runs, {n_saved} of them already recorded" in done.stdout
+    assert len(read(path)) == 20
+
+
+def test_progress_goes_to_a_terminal_on_stderr_and_nowhere_else(tmp_path: Path) -> None:
+    pty = pytest.importorskip("pty")
+    pytest.importorskip("rich")
+    write_tiny(tmp_path, n_seeds=2)
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        [str(SCRIPT), *shlex.split("arena run tiny.toml --out out")],
+        cwd=tmp_path,
+        env={**ENVIRONMENT, "TERM": "xterm"},
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        timeout=120,
+    )
+    os.close(theirs)
+    shown = os.read(ours, 1_000_000)
+    os.close(ours)
+    assert done.returncode == 0
+    assert b"runs" in shown
+    assert b"/2" in shown
+    assert b"\x1b[" not in done.stdout
+
+
+# -- report ------------------------------------------------------------------------------------
+
+
+def test_a_report_is_one_file_about_the_records(smoke) -> None:
+    _, folder = smoke
+    done = thresher("arena report arena --out page.html", folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Report: page.html\n", "")
+    assert "<h1>Smoke</h1>" in (folder / "page.html").read_text(encoding="utf-8")
+    assert not list(folder.glob("*.part"))
+
+
+def test_damaged_records_are_a_failure_and_leave_the_old_report(tmp_path: Path, capsys) -> None:
+    (tmp_path / "records.jsonl").write_text("no record\n", encoding="utf-8")
+    page = tmp_path / "page.html"
+    page.write_text("old", encoding="utf-8")
+    assert cli.main(["arena", "report", str(tmp_path), "--out", str(page)]) == 1
+    assert "line 1" in capsys.readouterr().err
+    assert page.read_text(encoding="utf-8") == "old"
+
+
+# -- misuse and help ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("arena", "VERB"),
+        ("arena run smoke", "--out"),
+        ("arena run nonsense --out out", "smoke"),
+        ("arena run missing.toml --out out", "missing.toml"),
+        ("arena run bad-key.toml --out out", "sead"),
+        ("arena run broken.toml --out out", "broken.toml"),
+        ("arena run smoke --out out --jobs 0", "--jobs"),
+        ("arena run smoke --out out --jobs two", "--jobs"),
+        ("arena run smoke --out out --jobs 2 --scheduler tcp://localhost:1", "--scheduler"),
+        ("arena run smoke --out broken.toml", "--out"),
+        ("arena report . --out page.html", "records.jsonl"),
+        ("arena report nowhere --out page.html", "records.jsonl"),
+        ("arena report . --out page.txt", ".html"),
+        ("arena report . --out nowhere/page.html", "--out"),
+    ],
+)
+def test_misuse_is_one_line_and_exit_code_2(
+    arguments: str, message: str, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    (tmp_path / "bad-key.toml").write_text("sead = 1\n", encoding="utf-8")
+    (tmp_path / "broken.toml").write_text("[[worlds\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    try:
+        code = cli.main(shlex.split(arguments))
+    except SystemExit as stop:
+        code = stop.code
+    told = capsys.readouterr()
+    assert (code, told.out) == (2, "")
+    assert told.err.startswith("thresher: error: ")
+    assert "--help')" in told.err
+    assert len(told.err.splitlines()) == 1
+    assert message in told.err
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_the_hint_names_the_verb_under_the_verb(tmp_path: Path, capsys) -> None:
+    assert cli.main(["arena", "run", "nonsense", "--out", str(tmp_path)]) == 2
+    assert "(see 'thresher arena run --help')" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["arena", "arena run", "arena report"])
+def test_help_fits_a_screen_and_ends_in_an_example_that_runs(verb: str, smoke) -> None:
+    _, folder = smoke
+    lines = thresher(f"{verb} --help", folder).stdout.rstrip().splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    label, _, example = lines[-1].partition(": thresher ")
+    assert label == "example"
+    done = thresher(example, folder)
+    assert (done.returncode, done.stderr) == (0, "")
