@@ -49,18 +49,28 @@ def _add_report_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.html",
         help="the page to write",
     )
+    add(
+        "--csv",
+        type=new_file_ending_in(".csv"),
+        metavar="FILE.csv",
+        help="also write a line for each cell, for figures and spreadsheets",
+    )
 
 
 def _write_report(options: argparse.Namespace) -> None:
     """Write the page about the records of a folder."""
-    from thresher.experiments.arena.record_file import NAME  # here, so that --help stays quick
-    from thresher.experiments.arena.report import save_report
+    from thresher.experiments.arena.cell_file import save_cells  # here, so that --help stays quick
+    from thresher.experiments.arena.record_file import NAME
+    from thresher.experiments.arena.report import load_standings, save_report
 
     records: Path = options.folder / NAME
     if not records.is_file():
         raise Misuse(f"there is no {records}: {EXAMPLE!r} would make one")
     save_report(options.folder, options.out)
     print(f"Report: {options.out}")
+    if options.csv is not None:
+        save_cells(load_standings(options.folder), options.csv)
+        print(f"Cells: {options.csv}")
 
 
 VERBS = (

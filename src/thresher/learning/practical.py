@@ -63,11 +63,11 @@ class PracticalSchedule:
     >>> task = Task(n_features=500, sparsity=10, noise_rate=0.05, label_budget=1500)
     >>> schedule = PracticalSchedule()
     >>> schedule.n_phases(task), schedule.next_phase(task, ()).n_queries
-    (6, 750)
+    (7, 750)
     """
 
     first_radius: float = 0.5
-    shrink: float = 0.6
+    shrink: float = 0.7
     band_factor: float = 2.0
     hinge_factor: float = 0.5
     first_hinge_scale: float = 0.7
