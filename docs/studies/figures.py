@@ -1,0 +1,128 @@
+"""The figures of the studies, drawn from the cells that lie beside this file.
+
+    thresher arena run NAME --out DIR
+    thresher arena report DIR --out NAME.html --csv docs/studies/NAME.csv
+    python docs/studies/figures.py
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+HERE = Path(__file__).parent
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "0.45"  # Okabe and Ito's, for colour-blind readers
+DEFAULT = "default"
+
+
+def read_cells(name: str) -> list[dict[str, str]]:
+    """The cells of a study that count, as the CSV file has them."""
+    with (HERE / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return [row for row in csv.DictReader(file) if row["seeds"] == "counted"]
+
+
+# -- scaling -----------------------------------------------------------------------------------
+
+
+def labels_needed(cells: list[dict[str, str]]) -> dict[tuple[int, int, float], float]:
+    """For each (features, sparsity, error) the labels of the least budget that suffices.
+
+    A budget suffices if 8 of 10 seeds reach the target error with it, and with every larger one.
+    """
+    worlds: dict[tuple[int, int, float], list[dict[str, str]]] = defaultdict(list)
+    for cell in cells:
+        key = (int(cell["n_features"]), int(cell["sparsity"]), float(cell["target_error"]))
+        worlds[key].append(cell)
+    needed = {}
+    for key, ladder in worlds.items():
+        least = None
+        for cell in sorted(ladder, key=lambda cell: -int(cell["label_budget"])):
+            if 10 * int(cell["n_at_target"]) < 8 * int(cell["n_runs"]):
+                break
+            least = float(cell["n_labels"])
+        if least is not None:
+            needed[key] = least
+    return needed
+
+
+def slope(x: list[float], y: list[float]) -> float:
+    """The exponent of the power law that fits best."""
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def draw_scaling() -> None:
+    """Labels against sparsity, features and 1/error, with the shape of the paper's bound."""
+    needed = labels_needed(read_cells("scaling"))
+    panels = (
+        ("sparsity s", lambda d, s, e: s, [k for k in needed if (k[0], k[2]) == (1000, 0.05)]),
+        ("features d", lambda d, s, e: d, [k for k in needed if k[1:] == (10, 0.05)]),
+        ("1/error", lambda d, s, e: 1 / e, [k for k in needed if k[:2] == (500, 10)]),
+    )
+    figure = Figure(figsize=(11, 4), layout="constrained")
+    for axes, (title, value, keys) in zip(figure.subplots(1, 3, sharey=True), panels):
+        keys = sorted(keys, key=lambda key: value(*key))
+        x, y = [value(*key) for key in keys], [needed[key] for key in keys]
+        floor = [s * (np.log2(1 / e) + np.log2(d / s)) for d, s, e in keys]
+        scaled = np.array(floor) * np.exp(np.mean(np.log(y) - np.log(floor)))
+        label = f"measured, exponent {slope(x, y):.2f}"
+        axes.plot(x, y, "o-", color=BLUE, linewidth=2, label=label)
+        label = "∝ s(log(1/ε) + log(d/s))"
+        axes.plot(x, scaled, "--", color=ORANGE, label=label)
+        axes.set(xscale="log", yscale="log", xlabel=title, title=f"{y[-1] / y[0]:.2f}× in all")
+        axes.set_xticks(x, [f"{tick:g}" for tick in x])
+        axes.minorticks_off()
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, loc="upper left")
+        print(title, {key: needed[key] for key in keys}, label, f"{slope(x, y):.2f}")
+    first = figure.axes[0]
+    first.set_ylabel("distinct labels for 8 of 10 seeds")
+    first.set_ylim(top=first.get_ylim()[1] * 1.8)
+    ticks = [200, 400, 800, 1600, 3200]
+    first.set_yticks(ticks, [f"{tick:,}" for tick in ticks])
+    figure.savefig(HERE / "scaling.png", dpi=150)
+
+
+# -- calibration -------------------------------------------------------------------------------
+
+
+def draw_calibration() -> None:
+    """What each change of a constant does to the error, over all attacks and on the worst one."""
+    errors: dict[str, dict[tuple[str, ...], float]] = defaultdict(dict)
+    for cell in read_cells("calibration"):
+        world = (cell["noise_rate"], cell["adversary"], cell["strength"])
+        errors[cell["learner"]][world] = float(cell["median_error"])
+    base = errors.pop(DEFAULT)
+    names = list(errors)
+    typical = [np.exp(np.mean([np.log(errors[n][w] / base[w]) for w in base])) for n in names]
+    worst = [max(errors[n].values()) for n in names]
+    figure = Figure(figsize=(11, 0.32 * len(names) + 1.6), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    places = np.arange(len(names))[::-1]
+    left.plot(typical, places, "o", color=BLUE, markersize=8)
+    left.axvline(1.0, color=GREY, linestyle="--")
+    left.set(xscale="log", xlabel="error over that of the default (geometric mean over the cells)")
+    left.set_xticks([0.8, 1, 1.25, 1.5, 2, 3], ["0.8", "1", "1.25", "1.5", "2", "3"])
+    right.plot(worst, places, "s", color=ORANGE, markersize=8)
+    right.axvline(max(base.values()), color=GREY, linestyle="--", label="default")
+    right.set(xscale="log", xlabel="largest median error of a cell")
+    right.set_xticks([0.05, 0.1, 0.2, 0.4], ["0.05", "0.1", "0.2", "0.4"])
+    left.set_yticks(places, names)
+    for axes in (left, right):
+        axes.minorticks_off()
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="y", color="0.9")
+        axes.set_axisbelow(True)
+    right.legend(frameon=False)
+    figure.savefig(HERE / "calibration.png", dpi=150)
+    for name, ratio, largest in zip(names, typical, worst):
+        print(f"{name:40s} {ratio:6.2f} {largest:7.4f}")
+    print(f"{DEFAULT:40s} {1:6.2f} {max(base.values()):7.4f}")
+
+
+if __name__ == "__main__":
+    draw_scaling()
+    draw_calibration()
