@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 
 import numpy as np
 
 from thresher.learning.active import ActiveLearner
 from thresher.learning.algorithm import Schedule
+from thresher.learning.history import PhaseOutcome
 from thresher.learning.practical import PracticalSchedule
 from thresher.validation import check_labels, check_rows
 
@@ -21,6 +22,7 @@ def learn_passively(
     target_error: float | None = None,
     schedule: Schedule | None = None,
     random_state: int | np.random.Generator | None = None,
+    observe: Callable[[PhaseOutcome], object] | None = None,
 ) -> ActiveLearner:
     """The finished learner, from labeled rows of which somebody may have planted some.
 
@@ -32,7 +34,9 @@ def learn_passively(
     ----------
     X : (n, d) array, sparse matrix or data frame; features of mean 0 and variance 1
     y : (n,) labels of -1 and +1
-    sparsity, noise_rate, target_error, schedule, random_state : as in `ActiveLearner`
+    sparsity, noise_rate, target_error, random_state : as in `ActiveLearner`
+    schedule : `PracticalSchedule().for_table(n)` if not given
+    observe : shown the outcome of each phase; learning ends when it returns something true
 
     Examples
     --------
@@ -46,14 +50,7 @@ def learn_passively(
     rows = check_rows(X)
     labels = check_labels(y, "y", length=rows.shape[0])
     if schedule is None:
-        n_rows = int(rows.shape[0])
-        schedule = replace(
-            PracticalSchedule(),
-            use_every_row=True,
-            reuse_labels=False,
-            min_unlabeled=n_rows,
-            max_unlabeled=n_rows,
-        )
+        schedule = PracticalSchedule().for_table(int(rows.shape[0]))
     learner = ActiveLearner(
         rows,
         sparsity=sparsity,
@@ -62,6 +59,11 @@ def learn_passively(
         schedule=schedule,
         random_state=random_state,
     )
+    n_shown = 0
     while (question := learner.ask()) is not None:
         learner.tell(labels[question.ids])
+        for outcome in learner.phases_[n_shown:]:
+            n_shown += 1
+            if observe is not None and observe(outcome):
+                return learner
     return learner

@@ -63,11 +63,11 @@ class PracticalSchedule:
     >>> task = Task(n_features=500, sparsity=10, noise_rate=0.05, label_budget=1500)
     >>> schedule = PracticalSchedule()
     >>> schedule.n_phases(task), schedule.next_phase(task, ()).n_queries
-    (7, 750)
+    (6, 750)
     """
 
     first_radius: float = 0.5
-    shrink: float = 0.7
+    shrink: float = 0.6
     band_factor: float = 2.0
     hinge_factor: float = 0.5
     first_hinge_scale: float = 0.7
@@ -108,7 +108,7 @@ class PracticalSchedule:
         """The next phase, or None when the radius, the noise or the budget says to stop."""
         n_phases, index = self.n_phases(task), len(history) + 1
         left = self.n_labels(task) - sum(outcome.n_labels for outcome in history)
-        if index > n_phases or (left < 1 and not self.use_every_row):
+        if index > n_phases or self._is_exhausted(task, history, left):
             return None
         n_unlabeled = self._n_unlabeled(task)
         r = 1.0 if index == 1 else self._radius(history)
@@ -189,7 +189,24 @@ class PracticalSchedule:
         draws = n_rows + sum(math.ceil(n_rows / math.erf(b / math.sqrt(2))) for b in widths)
         return Cost(phases=n_phases, draws=draws, labels=self.n_labels(task))
 
+    def for_table(self, n_rows: int) -> PracticalSchedule:
+        """The same schedule for labeled rows: every one of them is drawn, used and free."""
+        return replace(
+            self,
+            use_every_row=True,
+            reuse_labels=False,
+            min_unlabeled=n_rows,
+            max_unlabeled=n_rows,
+        )
+
     # -- the pieces --------------------------------------------------------------------------
+
+    def _is_exhausted(self, task: Task, history: History, n_left: int) -> bool:
+        """Whether there are no labels left to pay, or too few free ones in the last band."""
+        if not self.use_every_row:
+            return n_left < 1
+        needed = self.min_labels_per_phase * task.sparsity
+        return bool(history) and history[-1].n_kept < needed
 
     def _target_error(self, task: Task) -> float:
         """The target error, or what the noise leaves within reach if none is given."""

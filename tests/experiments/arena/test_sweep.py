@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from experiments.arena.arenas import LEARNER, WORLD, tiny
 from thresher.errors import DamagedFile, ThresherError
 from thresher.experiments.arena import Sweep, shipped_names
-from thresher.experiments.arena.sweep import _KEYS, _SPEC_KEYS, MAX_RUNS
+from thresher.experiments.arena.blocks import MAX_RUNS, SPEC_KEYS
+from thresher.experiments.arena.sweep import _KEYS
 from thresher.simulate import ADVERSARIES
 
 ATTACK = """
@@ -219,7 +220,7 @@ def test_an_error_in_a_file_names_the_file(tmp_path: Path) -> None:
 # -- hostile -----------------------------------------------------------------------------------
 
 KEYS = st.sampled_from(
-    [*sorted(_KEYS | _SPEC_KEYS), "name", "schedule", "shrink", "min_unlabeled", "unknown"]
+    [*sorted(_KEYS | SPEC_KEYS), "name", "schedule", "shrink", "min_unlabeled", "unknown"]
 )
 SCALARS = st.one_of(
     st.booleans(),

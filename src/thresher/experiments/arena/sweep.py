@@ -31,8 +31,6 @@ strength that was worst for each learner in each world.
 
 from __future__ import annotations
 
-import itertools
-import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,17 +38,14 @@ from pathlib import Path
 from typing import Any
 
 from thresher.errors import DamagedFile
+from thresher.experiments.arena.blocks import KINDS, check_keys, expand_blocks
 from thresher.experiments.arena.trials import Trial, fingerprint
 from thresher.experiments.seeds import parse_seeds
-from thresher.experiments.spec import NOBODY, SimulationSpec
+from thresher.experiments.spec import SimulationSpec
 from thresher.validation import check_positive
 
 SHIPPED = Path(__file__).parent / "specs"
-MAX_RUNS = 1_000_000
-_KINDS = ("worlds", "adversaries", "budgets")  # of blocks whose keys are those of a spec
-_KEYS = {"title", "about", "seeds", "pilot_seeds", "time_limit", "learners", *_KINDS}
-_SPEC_KEYS = set(SimulationSpec.__dataclass_fields__) - {"schedule"}
-_REQUIRED = {"n_features", "sparsity"}
+_KEYS = {"title", "about", "seeds", "pilot_seeds", "time_limit", "learners", *KINDS}
 
 
 @dataclass(frozen=True)
@@ -126,7 +121,7 @@ class Sweep:
             content = tomllib.loads(text)
         except (ValueError, RecursionError) as error:
             raise DamagedFile(origin, str(error)) from error
-        _check_keys(content, _KEYS, origin)
+        check_keys(content, _KEYS, origin)
         seeds, pilot_seeds = _seeds(content, origin)
         return cls(
             name=name,
@@ -135,7 +130,7 @@ class Sweep:
             seeds=seeds,
             pilot_seeds=pilot_seeds,
             time_limit=check_positive(content.get("time_limit", 600.0), f"{origin}, time_limit"),
-            entries=_expand(content, len(seeds) + len(pilot_seeds), origin),
+            entries=expand_blocks(content, len(seeds) + len(pilot_seeds), origin),
             hash=fingerprint(content),
             text=text,
         )
@@ -178,101 +173,3 @@ def _seeds(content: Mapping[str, Any], origin: str) -> tuple[tuple[int, ...], tu
     if both:  # a strength that was chosen on a seed looks worse on it than it is
         raise ValueError(f"{origin} has seed {both[0]} among both seeds and pilot_seeds")
     return found["seeds"], found["pilot_seeds"]
-
-
-def _expand(
-    content: Mapping[str, Any], n_seeds: int, origin: str
-) -> tuple[tuple[str, SimulationSpec], ...]:
-    """The distinct experiments of all combinations of blocks, in the order of the file."""
-    if not content.get("worlds"):
-        raise ValueError(f"{origin} must have at least one [[worlds]] block")
-    learners = _learners(content, origin)
-    parts = [_blocks(content, key, origin) for key in _KINDS]
-    _check_size(n_seeds * math.prod(map(len, [learners, *parts])), origin)
-    entries: dict[str, tuple[str, SimulationSpec]] = {}
-    for (name, schedule), *blocks in itertools.product(learners.items(), *parts):
-        spec = _make_spec(blocks, schedule, origin)
-        entries.setdefault(Trial(name, spec, 0).id, (name, spec))
-    return tuple(entries.values())
-
-
-def _make_spec(
-    blocks: Sequence[Mapping[str, Any]], schedule: Mapping[str, Any], origin: str
-) -> SimulationSpec:
-    merged: dict[str, Any] = {}
-    for block in blocks:
-        twice = merged.keys() & block.keys()
-        if twice:
-            raise ValueError(f"{origin} gives {', '.join(sorted(twice))} in two kinds of blocks")
-        merged.update(block)
-    lacking = _REQUIRED - merged.keys()
-    if lacking:
-        raise ValueError(f"{origin} must give every world its {' and '.join(sorted(lacking))}")
-    if merged.get("noise_rate", 0) == 0:  # whoever the adversary is, it has nothing to do
-        merged.update(adversary=NOBODY, strength=None)
-    try:
-        return SimulationSpec(**merged, schedule=dict(schedule))
-    except (TypeError, ValueError, OverflowError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{origin}, {_describe(merged)}: {error}") from error
-
-
-def _learners(content: Mapping[str, Any], origin: str) -> dict[str, dict[str, Any]]:
-    """The schedule of each learner by its name; values of a list are told apart in the name."""
-    found: dict[str, dict[str, Any]] = {}
-    for block in _block_list(content, "learners", origin) or [{"name": "thresher"}]:
-        _check_keys(block, {"name", "schedule"}, f"{origin}, [[learners]]")
-        name, schedule = block.get("name"), block.get("schedule", {})
-        if not isinstance(name, str) or not name:
-            raise ValueError(f"{origin}: every block of [[learners]] must have a name")
-        where = f"{origin}, the schedule of {name!r}"
-        if not isinstance(schedule, dict):
-            raise TypeError(f"{where} must be a table, got {schedule!r}")
-        varied = [key for key, value in schedule.items() if isinstance(value, list)]
-        for choice in _choices(schedule, where):
-            full_name = ", ".join([name, *(f"{key} {choice[key]}" for key in varied)])
-            if found.setdefault(full_name, choice) != choice:
-                raise ValueError(f"{origin} has two learners {full_name!r} with unequal schedules")
-    return found
-
-
-def _blocks(content: Mapping[str, Any], key: str, origin: str) -> list[dict[str, Any]]:
-    """The choices of all blocks of a kind; one empty choice if there is no block."""
-    found = []
-    for block in _block_list(content, key, origin):
-        _check_keys(block, _SPEC_KEYS, f"{origin}, [[{key}]]")
-        found.extend(_choices(block, f"{origin}, [[{key}]]"))
-    return found or [{}]
-
-
-def _block_list(content: Mapping[str, Any], key: str, origin: str) -> list[dict[str, Any]]:
-    blocks = content.get(key, [])
-    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
-        raise ValueError(f"{origin} must write {key} as blocks that begin with [[{key}]]")
-    return blocks
-
-
-def _choices(block: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
-    """The block once for every combination of the values in its lists."""
-    values = [value if isinstance(value, list) else [value] for value in block.values()]
-    if not all(values):
-        raise ValueError(f"{where} has a list without values")
-    _check_size(math.prod(map(len, values)), where)
-    return [dict(zip(block, chosen)) for chosen in itertools.product(*values)]
-
-
-def _check_size(n_runs: int, where: str) -> None:
-    if n_runs > MAX_RUNS:
-        raise ValueError(f"{where} asks for {n_runs:,} runs; at most {MAX_RUNS:,} may be")
-
-
-def _check_keys(block: Mapping[str, Any], known: set[str], where: str) -> None:
-    unknown = sorted(block.keys() - known)
-    if unknown:
-        raise ValueError(
-            f"{where} has the unknown key {unknown[0]!r}; known are {', '.join(sorted(known))}"
-        )
-
-
-def _describe(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in values.items() if value is not None)

@@ -1,14 +1,18 @@
-"""The figures of the studies, drawn from the cells that lie beside this file.
+"""The tables and figures of the studies, made from the cells that lie beside this file.
 
     thresher arena run NAME --out DIR
     thresher arena report DIR --out NAME.html --csv docs/studies/NAME.csv
-    python docs/studies/figures.py
+    python docs/studies/studies.py
+
+It draws the pictures again and rewrites what stands between the marks of a table in the pages.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -58,14 +62,14 @@ def draw_scaling() -> None:
     """Labels against sparsity, features and 1/error, with the shape of the paper's bound."""
     needed = labels_needed(read_cells("scaling"))
     panels = (
-        ("sparsity s", lambda d, s, e: s, [k for k in needed if (k[0], k[2]) == (1000, 0.05)]),
-        ("features d", lambda d, s, e: d, [k for k in needed if k[1:] == (10, 0.05)]),
-        ("1/error", lambda d, s, e: 1 / e, [k for k in needed if k[:2] == (500, 10)]),
+        ("sparsity s", lambda key: key[1], [k for k in needed if (k[0], k[2]) == (1000, 0.05)]),
+        ("features d", lambda key: key[0], [k for k in needed if k[1:] == (10, 0.05)]),
+        ("1/error", lambda key: 1 / key[2], [k for k in needed if k[:2] == (500, 10)]),
     )
     figure = Figure(figsize=(11, 4), layout="constrained")
     for axes, (title, value, keys) in zip(figure.subplots(1, 3, sharey=True), panels):
-        keys = sorted(keys, key=lambda key: value(*key))
-        x, y = [value(*key) for key in keys], [needed[key] for key in keys]
+        keys = sorted(keys, key=value)
+        x, y = [value(key) for key in keys], [needed[key] for key in keys]
         floor = [s * (np.log2(1 / e) + np.log2(d / s)) for d, s, e in keys]
         scaled = np.array(floor) * np.exp(np.mean(np.log(y) - np.log(floor)))
         label = f"measured, exponent {slope(x, y):.2f}"
@@ -123,6 +127,105 @@ def draw_calibration() -> None:
     print(f"{DEFAULT:40s} {1:6.2f} {max(base.values()):7.4f}")
 
 
+# -- tables ------------------------------------------------------------------------------------
+
+
+def markdown(head: list[str], rows: list[list[str]]) -> str:
+    """A table of Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def attack_name(cell: dict[str, str]) -> str:
+    """The adversary, with its strength if it has one."""
+    strength = f", {float(cell['strength']):g}" if cell["strength"] else ""
+    return cell["adversary"] + strength
+
+
+def noise_table() -> str:
+    """Each attack at its worst strength, at both noise rates."""
+    rows: dict[str, list[str]] = defaultdict(list)
+    for cell in read_cells("noise"):
+        eta = float(cell["noise_rate"])
+        floor = eta / (2 * (1 - eta))
+        strength = f"{float(cell['strength']):g}" if cell["strength"] else "-"
+        error = float(cell["median_error"])
+        row = [strength, f"{error:.4f}", f"{float(cell['error_90']):.4f}", f"{error / floor:.2f}"]
+        rows[cell["adversary"]] += row
+    head = ["attack"]
+    for eta in ("5 %", "10 %"):
+        head += [f"worst strength at {eta}", "median error", "90 % quantile", "over the floor"]
+    return markdown(head, [[name, *row] for name, row in rows.items()])
+
+
+def told_table() -> str:
+    """Half, true and double noise rate side by side."""
+    true = {attack_name(c): c for c in read_cells("noise") if float(c["noise_rate"]) == 0.05}
+    told: dict[str, dict[float, float]] = defaultdict(dict)
+    for cell in read_cells("told-noise-rate"):
+        told[attack_name(cell)][float(cell["told_noise_rate"])] = float(cell["median_error"])
+    rows = []
+    for name, errors in told.items():
+        known = f"{float(true[name]['median_error']):.4f}" if name in true else "-"
+        rows.append([name, f"{errors[0.025]:.4f}", known, f"{errors[0.1]:.4f}"])
+    return markdown(["attack", "told 2.5 %", "told 5 % (true)", "told 10 %"], rows)
+
+
+def marginals_table() -> str:
+    """Four attacks under five distributions."""
+    errors: dict[str, dict[str, float]] = defaultdict(dict)
+    for cell in read_cells("marginals"):
+        errors[attack_name(cell)][cell["distribution"]] = float(cell["median_error"])
+    names = ["gaussian", "laplace", "logistic", "uniform", "exponential"]
+    rows = [[a, *(f"{row[name]:.4f}" for name in names)] for a, row in errors.items()]
+    return markdown(["attack", *names], rows)
+
+
+def spike_table() -> str:
+    """Sparse and dense outlier removal, each at the strength that is worst for it."""
+    rows = [
+        [
+            cell["learner"],
+            attack_name(cell),
+            f"{float(cell['median_error']):.4f}",
+            f"{float(cell['error_90']):.4f}",
+            f"{float(cell['n_labels']):,.0f}",
+        ]
+        for cell in read_cells("spike")
+    ]
+    return markdown(["learner", "attack, worst κ", "median error", "90 % quantile", "labels"], rows)
+
+
+def scaling_table() -> str:
+    """The labels that 8 of 10 seeds need, beside the floor."""
+    rows = []
+    for (d, s, e), labels in sorted(labels_needed(read_cells("scaling")).items()):
+        floor = s * (np.log2(1 / e) + np.log2(d / s))
+        rows.append([f"{d}", f"{s}", f"{e:g}", f"{labels:,.0f}", f"{labels / floor:.1f}"])
+    return markdown(["features", "sparsity", "error", "labels", "labels over floor"], rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "noise": noise_table,
+    "told-noise-rate": told_table,
+    "marginals": marginals_table,
+    "spike": spike_table,
+    "scaling": scaling_table,
+}
+
+
+def with_tables(page: str) -> str:
+    """The page with every marked table made again: `<!-- table NAME -->` to `<!-- end -->`."""
+
+    def table(match: re.Match[str]) -> str:
+        name = match[1]
+        return f"<!-- table {name} -->\n{TABLES[name]()}\n<!-- end -->"
+
+    return re.sub(r"<!-- table ([\w-]+) -->.*?<!-- end -->", table, page, flags=re.DOTALL)
+
+
 if __name__ == "__main__":
     draw_scaling()
     draw_calibration()
+    for path in sorted(HERE.glob("*.md")):
+        path.write_text(with_tables(path.read_text(encoding="utf-8")), encoding="utf-8")

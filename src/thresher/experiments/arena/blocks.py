@@ -1,0 +1,125 @@
+"""The blocks of a sweep's file, multiplied: every experiment that it asks for."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from thresher.experiments.arena.trials import Trial
+from thresher.experiments.spec import NOBODY, SimulationSpec
+
+MAX_RUNS = 1_000_000
+KINDS = ("worlds", "adversaries", "budgets")
+SPEC_KEYS = set(SimulationSpec.__dataclass_fields__) - {"schedule"}
+_REQUIRED = {"n_features", "sparsity"}
+
+
+def expand_blocks(
+    content: Mapping[str, Any], n_seeds: int, origin: str
+) -> tuple[tuple[str, SimulationSpec], ...]:
+    """The learner's name and the spec of each combination of blocks, in the order of the file.
+
+    Equal ones are told once. `n_seeds` is with how many seeds each is to be run, and `origin` what
+    errors call the file.
+
+    Examples
+    --------
+    >>> content = {"worlds": [{"n_features": 30, "sparsity": [2, 3]}]}
+    >>> [(name, spec.sparsity) for name, spec in expand_blocks(content, 1, "the spec")]
+    [('thresher', 2), ('thresher', 3)]
+    """
+    if not content.get("worlds"):
+        raise ValueError(f"{origin} must have at least one [[worlds]] block")
+    learners = _learners(content, origin)
+    parts = [_blocks(content, key, origin) for key in KINDS]
+    _check_size(n_seeds * math.prod(map(len, [learners, *parts])), origin)
+    entries: dict[str, tuple[str, SimulationSpec]] = {}
+    for (name, schedule), *blocks in itertools.product(learners.items(), *parts):
+        spec = _make_spec(blocks, schedule, origin)
+        entries.setdefault(Trial(name, spec, 0).id, (name, spec))
+    return tuple(entries.values())
+
+
+def _make_spec(
+    blocks: Sequence[Mapping[str, Any]], schedule: Mapping[str, Any], origin: str
+) -> SimulationSpec:
+    merged: dict[str, Any] = {}
+    for block in blocks:
+        twice = merged.keys() & block.keys()
+        if twice:
+            raise ValueError(f"{origin} gives {', '.join(sorted(twice))} in two kinds of blocks")
+        merged.update(block)
+    lacking = _REQUIRED - merged.keys()
+    if lacking:
+        raise ValueError(f"{origin} must give every world its {' and '.join(sorted(lacking))}")
+    if merged.get("noise_rate", 0) == 0:  # whoever the adversary is, it has nothing to do
+        merged.update(adversary=NOBODY, strength=None)
+    try:
+        return SimulationSpec(**merged, schedule=dict(schedule))
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{origin}, {_describe(merged)}: {error}") from error
+
+
+def _learners(content: Mapping[str, Any], origin: str) -> dict[str, dict[str, Any]]:
+    """The schedule of each learner by its name; values of a list are told apart in the name."""
+    found: dict[str, dict[str, Any]] = {}
+    for block in _block_list(content, "learners", origin) or [{"name": "thresher"}]:
+        check_keys(block, {"name", "schedule"}, f"{origin}, [[learners]]")
+        name, schedule = block.get("name"), block.get("schedule", {})
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"{origin}: every block of [[learners]] must have a name")
+        where = f"{origin}, the schedule of {name!r}"
+        if not isinstance(schedule, dict):
+            raise TypeError(f"{where} must be a table, got {schedule!r}")
+        varied = [key for key, value in schedule.items() if isinstance(value, list)]
+        for choice in _choices(schedule, where):
+            full_name = ", ".join([name, *(f"{key} {choice[key]}" for key in varied)])
+            if found.setdefault(full_name, choice) != choice:
+                raise ValueError(f"{origin} has two learners {full_name!r} with unequal schedules")
+    return found
+
+
+def _blocks(content: Mapping[str, Any], key: str, origin: str) -> list[dict[str, Any]]:
+    """The choices of all blocks of a kind; one empty choice if there is no block."""
+    found = []
+    for block in _block_list(content, key, origin):
+        check_keys(block, SPEC_KEYS, f"{origin}, [[{key}]]")
+        found.extend(_choices(block, f"{origin}, [[{key}]]"))
+    return found or [{}]
+
+
+def _block_list(content: Mapping[str, Any], key: str, origin: str) -> list[dict[str, Any]]:
+    blocks = content.get(key, [])
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        raise ValueError(f"{origin} must write {key} as blocks that begin with [[{key}]]")
+    return blocks
+
+
+def _choices(block: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
+    """The block once for every combination of the values in its lists."""
+    values = [value if isinstance(value, list) else [value] for value in block.values()]
+    if not all(values):
+        raise ValueError(f"{where} has a list without values")
+    _check_size(math.prod(map(len, values)), where)
+    return [dict(zip(block, chosen)) for chosen in itertools.product(*values)]
+
+
+def _check_size(n_runs: int, where: str) -> None:
+    if n_runs > MAX_RUNS:
+        raise ValueError(f"{where} asks for {n_runs:,} runs; at most {MAX_RUNS:,} may be")
+
+
+def check_keys(block: Mapping[str, Any], known: set[str], where: str) -> None:
+    """Raise if the block has a key that is not known; the known ones are listed."""
+    unknown = sorted(block.keys() - known)
+    if unknown:
+        raise ValueError(
+            f"{where} has the unknown key {unknown[0]!r}; known are {', '.join(sorted(known))}"
+        )
+
+
+def _describe(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items() if value is not None)

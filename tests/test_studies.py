@@ -1,0 +1,46 @@
+"""The studies' pages show what their cells say."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+STUDIES = Path(__file__).parents[1] / "docs" / "studies"
+PAGES = sorted(STUDIES.glob("*.md"))
+
+
+def load_studies() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("studies", STUDIES / "studies.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_pages_tables_are_made_from_the_cells(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert load_studies().with_tables(text) == text
+
+
+def test_every_table_stands_on_a_page() -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert all(f"<!-- table {name} -->" in pages for name in load_studies().TABLES)
+
+
+def test_a_wrong_number_in_a_table_is_noticed() -> None:
+    page = "<!-- table noise -->\n| attack |\n<!-- end -->"
+    assert load_studies().with_tables(page) != page
+
+
+def test_a_budget_that_fails_further_up_the_ladder_does_not_suffice() -> None:
+    world = {"n_features": "9", "sparsity": "1", "target_error": "0.1", "n_runs": "10"}
+    ladder = [(100, 9), (200, 7), (400, 8), (800, 10)]
+    cells = [
+        {**world, "label_budget": str(b), "n_at_target": str(n), "n_labels": str(b)}
+        for b, n in ladder
+    ]
+    assert load_studies().labels_needed(cells) == {(9, 1, 0.1): 400.0}
