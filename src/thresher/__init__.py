@@ -1,15 +1,32 @@
 """Thresher learns sparse halfspaces from data that somebody is trying to poison."""
 
+from typing import TYPE_CHECKING, Any
+
 from thresher.learning import ActiveLearner, learn_actively, learn_passively, plan
 from thresher.outliers import remove_outliers
+
+if TYPE_CHECKING:
+    from thresher.estimators import HalfspaceClassifier, HalfspaceClassifierCV
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ActiveLearner",
+    "HalfspaceClassifier",
+    "HalfspaceClassifierCV",
     "__version__",
     "learn_actively",
     "learn_passively",
     "plan",
     "remove_outliers",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # The estimators come when they are asked for: scikit-learn takes longer to import than all
+    # the rest, and most verbs of the command line do without it.
+    if name in ("HalfspaceClassifier", "HalfspaceClassifierCV"):
+        from thresher import estimators
+
+        return getattr(estimators, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

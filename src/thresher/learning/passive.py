@@ -8,8 +8,11 @@ import numpy as np
 
 from thresher.learning.active import ActiveLearner
 from thresher.learning.algorithm import Schedule
-from thresher.learning.history import PhaseOutcome
+from thresher.learning.history import History, PhaseOutcome
+from thresher.learning.phase import Phase
 from thresher.learning.practical import PracticalSchedule
+from thresher.learning.task import Task
+from thresher.oracles import Draw
 from thresher.validation import check_labels, check_rows
 
 
@@ -56,14 +59,34 @@ def learn_passively(
         sparsity=sparsity,
         noise_rate=noise_rate,
         target_error=target_error,
-        schedule=schedule,
+        schedule=schedule if observe is None else _ObservedSchedule(schedule, observe),
         random_state=random_state,
     )
-    n_shown = 0
     while (question := learner.ask()) is not None:
         learner.tell(labels[question.ids])
-        for outcome in learner.phases_[n_shown:]:
-            n_shown += 1
-            if observe is not None and observe(outcome):
-                return learner
+        del question  # its rows would be kept through the next phase
     return learner
+
+
+class _ObservedSchedule:
+    """A schedule that shows each outcome before it says what comes next, and ends when told to.
+
+    The driver cannot show them: once every label is told, it has nothing to ask between phases.
+    """
+
+    def __init__(self, schedule: Schedule, observe: Callable[[PhaseOutcome], object]) -> None:
+        self._schedule, self._observe = schedule, observe
+        self._n_shown, self._is_ended = 0, False
+
+    @property
+    def reuse_labels(self) -> bool:
+        return self._schedule.reuse_labels
+
+    def next_phase(self, task: Task, history: History) -> Phase | None:
+        for outcome in history[self._n_shown :]:
+            self._n_shown += 1
+            self._is_ended = bool(self._observe(outcome)) or self._is_ended
+        return None if self._is_ended else self._schedule.next_phase(task, history)
+
+    def after_draw(self, phase: Phase, drawn: Draw) -> Phase:
+        return self._schedule.after_draw(phase, drawn)

@@ -25,11 +25,13 @@ from thresher.simulate.distributions import (
     Uniform,
 )
 from thresher.simulate.oracle import MaliciousOracle
+from thresher.simulate.tables import POISON_STRENGTHS, PoisonedTable, poison
 from thresher.simulate.targets import random_target
 from thresher.simulate.views import Adversary, View
 
 __all__ = [
     "ADVERSARIES",
+    "POISON_STRENGTHS",
     "Adversary",
     "CleanLabel",
     "Distribution",
@@ -48,9 +50,11 @@ __all__ = [
     "OnSupportTilt",
     "PlantedFeatures",
     "PointMass",
+    "PoisonedTable",
     "SparseSpike",
     "StudentT",
     "Uniform",
     "View",
+    "poison",
     "random_target",
 ]
