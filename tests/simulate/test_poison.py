@@ -1,5 +1,7 @@
 """What every attack on a table keeps to, whatever the kind of the table; and that it does harm."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,6 +13,7 @@ from thresher.simulate.tables.clean import CleanTable
 from thresher.simulate.tables.columns import measure_columns, n_moved, scaled_norms, spread
 from thresher.simulate.tables.directions import decoy_columns, learned_pattern
 from thresher.simulate.tables.feasible import feasible_set
+from thresher.simulate.tables.models import fit
 
 N, D = 180, 8
 FRACTION = 0.1
@@ -58,6 +61,7 @@ def dense(X):
     return X.toarray() if sp.issparse(X) else np.asarray(X)
 
 
+@cache  # many tests look at the same table
 def poisoned(attack, kind="array", **changes):
     X, y = make_rows()
     options = {"attack": attack, "fraction": FRACTION, "random_state": 0, **changes}
@@ -304,8 +308,17 @@ def test_rounding_keeps_the_mean():
 
 def test_the_movement_across_leaves_the_score_alone():
     X, y = plain_table()
-    pattern = learned_pattern(CleanTable(rows=X, signs=y.astype(float)))
-    assert abs(pattern.across @ pattern.along) < 0.2 * np.linalg.norm(pattern.across)
+    table = CleanTable(rows=X[:, 2:4], signs=y.astype(float))
+    weights, pattern = fit(table).weights, learned_pattern(table)
+    assert pattern.features.size == 2 and np.linalg.norm(pattern.across) > 0.1
+    assert abs(weights @ pattern.across) < 1e-9 * np.linalg.norm(weights)
+
+
+def test_the_movement_along_raises_the_score_by_one_standard_deviation():
+    X, y = plain_table()
+    table = CleanTable(rows=X[:, 2:4], signs=y.astype(float))
+    weights, pattern = fit(table).weights, learned_pattern(table)
+    assert np.isclose(weights @ pattern.along, table.scores(weights).std())
 
 
 def test_decoys_are_outside_the_support():

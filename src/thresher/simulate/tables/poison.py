@@ -1,0 +1,160 @@
+"""A table and what an attacker makes of it, for testing any classifier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.simulate.tables.attacks import LABEL_FLIP, PLANTERS, STRENGTHS
+from thresher.simulate.tables.clean import CleanTable
+from thresher.simulate.tables.kinds import check_names, picked, stacked
+from thresher.simulate.tables.planted import Planted, flipped_rows
+from thresher.validation import FloatArray, check_fraction, check_rows
+
+
+@dataclass(frozen=True, eq=False)
+class PoisonedTable:
+    """A table in random order of which an attacker owns some rows.
+
+    Parameters
+    ----------
+    X : the rows, of the kind that was handed over (array, sparse matrix, data frame)
+    y : the labels, of the type that was handed over
+    is_planted : which rows are the attacker's; for the laboratory, not for a learner
+    origins : which row of the clean table each row is, or -1 if it is in none
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(90, 3))
+    >>> table = poison(X, X[:, 0] > 0, attack="far-clump", fraction=0.1, random_state=0)
+    >>> np.array_equal(table.X[~table.is_planted], X[table.origins[~table.is_planted]])
+    True
+    """
+
+    X: Any
+    y: Any
+    is_planted: NDArray[np.bool_]
+    origins: NDArray[np.intp]
+
+
+def poison(
+    X: Any,
+    y: Any,
+    *,
+    attack: str,
+    fraction: float,
+    strength: float | None = None,
+    random_state: int | np.random.Generator | None = None,
+) -> PoisonedTable:
+    """The table with planted rows among its own, made from the data alone.
+
+    Every planted entry lies in the observed range of its column, and is a whole number where all
+    of the column are. The names of attacks and good strengths are in `POISON_STRENGTHS`.
+
+    Parameters
+    ----------
+    X : (n, d) array, SciPy sparse matrix, or data frame of pandas or Polars
+    y : n labels of any two classes
+    attack : what is planted, and what its `strength` means:
+
+        - "far-clump": rows beyond their class, labeled as the other; how many standard deviations
+          of a fitted model's score they are moved (usually 4)
+        - "on-support-tilt": the same, half of it across the score (usually 4)
+        - "linf-hijack": support and decoy columns near the edge of their range; how near, from 0
+          to 1 (usually 0.1)
+        - "label-flip": no new rows, labels of clean rows are flipped; 0 flips anywhere, 1 where a
+          fitted model is surest (usually 0)
+        - "model-targeted": points that pull refitted models towards a decoy, inside the clean
+          rows' norms; the share of labels that the decoy gets wrong on purpose (usually 0.4)
+        - "min-max": the same against gradient steps (usually 0.4)
+    fraction : share of planted rows (flipped labels) in the result, at least 0 and below 1
+    strength : see `attack`; by default the usual one
+    random_state : seed or `np.random.Generator`
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter is out of place; the message names it.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(900, 5))
+    >>> y = np.where(X[:, 0] > 0, "spam", "ham")
+    >>> table = poison(X, y, attack="on-support-tilt", fraction=0.1, random_state=0)
+    >>> table.X.shape, int(table.is_planted.sum()), sorted(set(table.y.tolist()))
+    ((1000, 5), 100, ['ham', 'spam'])
+    """
+    if not isinstance(attack, str) or attack not in STRENGTHS:
+        raise ValueError(f"attack must be one of {', '.join(STRENGTHS)}, got {attack!r}")
+    level = STRENGTHS[attack].checked(strength)
+    share = check_fraction(fraction, "fraction")
+    rng = _generator(random_state)
+    check_names(X)
+    rows = check_rows(X, "X")
+    table = CleanTable(rows=rows, signs=_signs(y, rows.shape[0]))
+    tampering = _tampering(table, attack, share, level, rng)
+    n_all = table.n_rows + tampering.planted.signs.size
+    order = rng.permutation(n_all)
+    is_planted = np.arange(n_all) >= table.n_rows
+    is_planted[tampering.flipped] = True
+    return PoisonedTable(
+        X=stacked(X, tampering.planted.rows, order),
+        y=picked(y, tampering.labels_from(table)[order]),
+        is_planted=is_planted[order],
+        origins=np.where(order < table.n_rows, order, -1),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Tampering:
+    planted: Planted
+    flipped: NDArray[np.intp]
+
+    def labels_from(self, table: CleanTable) -> NDArray[np.intp]:
+        """A clean row with the label that each row is to get: so labels of any type are copied."""
+        signs = np.append(table.signs, self.planted.signs)
+        signs[self.flipped] *= -1
+        positions = np.where(signs > 0, np.argmax(table.signs), np.argmin(table.signs))
+        is_own = np.append(table.signs == signs[: table.n_rows], np.zeros(self.planted.signs.size))
+        return np.where(is_own, np.arange(signs.size), positions)
+
+
+def _tampering(
+    table: CleanTable, attack: str, fraction: float, strength: float, rng: np.random.Generator
+) -> _Tampering:
+    nothing = Planted(rows=table.rows[:0], signs=np.zeros(0))
+    if attack == LABEL_FLIP:
+        flipped = flipped_rows(table, round(fraction * table.n_rows), strength, rng)
+        return _Tampering(planted=nothing, flipped=flipped)
+    n_planted = round(fraction / (1 - fraction) * table.n_rows)
+    planted = PLANTERS[attack](table, n_planted, strength, rng) if n_planted else nothing
+    return _Tampering(planted=planted, flipped=np.zeros(0, dtype=np.intp))
+
+
+def _signs(y: Any, n_rows: int) -> FloatArray:
+    labels = np.asarray(y)
+    if labels.ndim != 1 or labels.size != n_rows:
+        raise ValueError(f"y must hold one label for each of {n_rows} rows, got {labels.shape}")
+    try:
+        classes = np.unique(labels)
+    except TypeError as error:
+        raise TypeError(f"y must hold labels of one type, without gaps: {error}") from error
+    if classes.size != 2 or (labels != labels).any():
+        shown = ", ".join(repr(label) for label in classes[:5].tolist())
+        raise ValueError(f"y must hold exactly two classes, got {classes.size}: {shown}")
+    return np.where(labels == classes[1], 1.0, -1.0)
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"random_state must be None, an integer of at least 0 or a Generator, "
+            f"got {random_state!r}"
+        ) from error
