@@ -21,6 +21,7 @@ from thresher.certificates import (
     accepts_hinge,
     accepts_removal,
     accepts_worst_direction,
+    largest_in_columns,
     proves_hinge_bound,
     proves_lower_bound,
     proves_optimum,
@@ -127,6 +128,43 @@ def test_an_error_of_the_matrix_is_charged_at_the_squared_l1_radius() -> None:
     charged = 1 + 0.01 * UNIT["l1_radius"] ** 2
     assert not proves_upper_bound(charged - 1e-9, gram, zero, gram_error=0.01, **UNIT)
     assert proves_upper_bound(charged + 1e-9, gram, zero, gram_error=0.01, **UNIT)
+
+
+def test_entries_outside_of_a_block_are_charged_at_the_squared_l1_radius() -> None:
+    block, zero = np.array([[2.0]]), np.zeros((1, 1))
+    charged = 2 + 0.1 * UNIT["l1_radius"] ** 2
+    assert not proves_upper_bound(charged - 1e-9, block, zero, rest=0.1, **UNIT)
+    assert proves_upper_bound(charged + 1e-9, block, zero, rest=0.1, **UNIT)
+
+
+def test_a_multiplier_larger_than_the_entries_outside_of_its_block_covers_them() -> None:
+    block = np.array([[2.0, 0.5], [0.5, 0.5]])
+    multiplier = np.clip(block, -0.5, 0.5)
+    claim = 1.5 + 0.5 * UNIT["l1_radius"] ** 2 + 1e-9
+    assert proves_upper_bound(claim, block, multiplier, rest=0.5, **UNIT)
+    assert not proves_upper_bound(claim, block, multiplier, rest=0.51, **UNIT)
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS[:2])
+def test_entries_of_no_number_outside_of_a_block_leave_nothing_proven(value: float) -> None:
+    assert not proves_upper_bound(1e9, np.eye(2), np.zeros((2, 2)), rest=value, **UNIT)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array, sp.csr_matrix])
+def test_no_entry_of_a_second_moment_exceeds_the_bound_of_its_column(convert: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 12)) * (rng.random((50, 12)) < 0.3)
+    weights = rng.random(50)
+    gram = np.abs((X * weights[:, None]).T @ X / 50)
+    bounds = largest_in_columns(convert(X), weights, n_rows=50)
+    assert np.all(gram.max(axis=0) <= bounds)
+    assert np.all(bounds <= largest_in_columns(convert(X), np.ones(50), n_rows=50))
+
+
+def test_the_bound_of_a_column_is_attained_by_a_column_of_ones() -> None:
+    X = np.array([[0.5, 0.0, 1.0], [1.0, 1.0, 1.0]])
+    bounds = largest_in_columns(sp.csr_array(X), np.ones(2), n_rows=2)
+    np.testing.assert_allclose(bounds, [0.75, 0.5, 1.0])
 
 
 def test_an_error_of_the_matrix_lowers_what_a_direction_proves() -> None:
@@ -240,6 +278,57 @@ def test_weights_must_lie_between_zero_and_one() -> None:
 def test_weights_must_keep_the_required_sum() -> None:
     assert proves_weights(np.full(8, 0.75), 0.25)
     assert not proves_weights(np.full(8, 0.75 - 1e-12), 0.25)
+
+
+@pytest.mark.parametrize("density", [0.03, 0.5])
+def test_sparse_and_dense_rows_have_the_same_second_moment(density: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 20)) * (rng.random((60, 20)) < density)
+    weights = rng.random(60)
+    dense, error = weighted_second_moment(X, weights, n_rows=60)
+    sparse, _ = weighted_second_moment(sp.csr_array(X), weights, n_rows=60)
+    np.testing.assert_allclose(sparse, dense, rtol=0, atol=2 * error)
+
+
+@cache
+def wide_case() -> tuple[Any, OutlierRemoval]:
+    """Sparse rows with faint columns, and an answer that set some of them aside."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 600)) * (rng.random((100, 600)) < 0.02)
+    X[:, :30] = rng.standard_normal((100, 30))
+    X[:, 550:] *= 1e-6
+    rows = sp.csr_array(X)
+    return rows, remove_outliers(rows, outlier_fraction=0.1, **UNIT)
+
+
+def test_an_answer_on_some_columns_is_accepted() -> None:
+    rows, answer = wide_case()
+    assert answer.columns is not None
+    assert answer.columns.size < 600
+    assert accepts_removal(rows, answer, outlier_fraction=0.1, **UNIT)
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda columns: np.concatenate([columns[:1], columns[:-1]]),  # one twice
+        lambda columns: columns[::-1],
+        lambda columns: np.concatenate([columns[:-1], [600]]),
+        lambda columns: np.concatenate([[-1], columns[1:]]),
+        lambda columns: np.concatenate([columns[1:], [599]]),  # a column that matters is left out
+        lambda columns: columns[:0],
+    ],
+)
+def test_an_answer_on_other_columns_than_it_says_is_refused(forge: Callable[..., Any]) -> None:
+    rows, answer = wide_case()
+    forged = replace(answer, columns=forge(answer.columns))
+    assert not accepts_removal(rows, forged, outlier_fraction=0.1, **UNIT)
+
+
+def test_a_block_that_leaves_out_what_matters_proves_nothing() -> None:
+    rows, answer = wide_case()
+    faint = replace(answer, columns=np.arange(550, 600), multiplier=np.zeros((50, 50)))
+    assert not accepts_removal(rows, faint, outlier_fraction=0.1, **UNIT)
 
 
 def test_the_second_moment_is_within_its_error_of_exact_arithmetic() -> None:

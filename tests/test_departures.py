@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import importlib
 import inspect
 import re
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from thresher import HalfspaceClassifier
 from thresher.learning import PracticalSchedule
 
 ROOT = Path(__file__).parents[1]
@@ -70,13 +70,13 @@ def test_every_mark_in_the_code_has_a_row() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row[2] for row in ROWS])
-def test_a_switch_is_a_field_of_the_practical_schedule(row: list[str]) -> None:
-    match = re.fullmatch(r"`PracticalSchedule\((\w+)=(.+)\)`", row[2])
+def test_a_switch_is_a_parameter_of_what_has_it(row: list[str]) -> None:
+    match = re.fullmatch(r"`(PracticalSchedule|HalfspaceClassifier)\((\w+)=(.+)\)`", row[2])
     if match is None:
         assert row[2] in ("always on", "pass an `InstanceSource` of your own")
         return
-    names = {field.name for field in dataclasses.fields(PracticalSchedule)}
-    assert match[1] in names
+    owner = {"PracticalSchedule": PracticalSchedule, "HalfspaceClassifier": HalfspaceClassifier}
+    assert match[2] in inspect.signature(owner[match[1]]).parameters
 
 
 def test_the_mark_is_looked_for_in_the_innermost_definition() -> None:

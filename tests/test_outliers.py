@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -370,6 +371,122 @@ def test_an_error_of_the_callback_gets_through() -> None:
         remove_outliers(planted_rows(), callback=stop, **BUDGET)
 
 
+# -- wide sparse rows ------------------------------------------------------------------------
+
+WORDS = {"l2_radius": 1.0, "l1_radius": 4.0, "outlier_fraction": 0.05}
+
+
+def word_rows(n: int = 400, d: int = 1500, seed: int = 0) -> sp.csr_array:
+    """Rows of words, the j-th in about 3/j of the rows, and a last column of ones."""
+    rng = np.random.default_rng(seed)
+    frequencies = np.minimum(0.5, 3 / np.arange(1, d))
+    counts = rng.binomial(n, frequencies)
+    rows = np.concatenate([rng.choice(n, count, replace=False) for count in counts])
+    words = (rng.uniform(0.5, 1, rows.size), (rows, np.repeat(np.arange(d - 1), counts)))
+    return sp.csr_array(sp.hstack([sp.coo_array(words, (n, d - 1)), np.ones((n, 1))]))
+
+
+@pytest.mark.parametrize("limit", [None, 2.0, 20.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_word_rows_are_proven_in_few_columns(seed: int, limit: float | None) -> None:
+    X = word_rows(seed=seed)
+    answer = remove_outliers(X, max_variance=limit, **WORDS)
+    assert proves_removal(X, answer, max_variance=limit, **WORDS)
+    assert answer.columns is not None
+    assert answer.columns.size < 1000
+    assert answer.multiplier.shape == (answer.columns.size,) * 2
+    assert answer.direction.shape == (1500,)
+    assert answer.factor.shape[0] == 1500
+
+
+@pytest.mark.parametrize("tolerance", [0.05, 0.2])
+def test_word_rows_have_the_bounds_of_the_same_rows_made_dense(tolerance: float) -> None:
+    X = word_rows()
+    sparse = remove_outliers(X, tolerance=tolerance, **WORDS)
+    dense = remove_outliers(X.toarray(), tolerance=tolerance, **WORDS)
+    assert dense.columns is None
+    assert_same_optimum(dense, sparse)
+    assert sparse.status == dense.status
+    assert sparse.variance_lower == pytest.approx(dense.variance_lower, rel=tolerance / 2)
+    assert sparse.variance_upper == pytest.approx(dense.variance_upper, rel=tolerance / 2)
+
+
+def test_rows_planted_in_columns_that_hold_nothing_else_lose_their_weight() -> None:
+    words = word_rows()
+    planted = sp.lil_array((400, 6))
+    planted[:18, :4] = 60.0  # so that the words outweigh no more than a fraction of one of them
+    X = sp.csr_array(sp.hstack([words, planted]))
+    answer = remove_outliers(X, **WORDS)
+    assert answer.columns is not None
+    assert set(range(1500, 1504)) <= set(answer.columns)
+    assert answer.weights[:18].max() < 0.2
+    assert answer.weights[18:].mean() > 0.98
+    assert proves_removal(X, answer, **WORDS)
+
+
+def wide_hostile_rows() -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    words, zeros = word_rows(n=60, d=700), sp.csr_array((60, 700))
+    dominant, single = words.tolil(), zeros.tolil()
+    dominant[:, 3] = 1e4 * rng.standard_normal(60)[:, None]
+    single[:, [650]] = rng.standard_normal((60, 1))
+    signs = rng.choice([-1.0, 1.0], 1400)
+    places = (np.arange(1400) % 60, np.arange(1400) % 700)
+    return {
+        "equal diagonal entries": sp.coo_array((signs, places), (60, 700)),
+        "columns of zeros": sp.hstack([words[:, :40], zeros]),
+        "one dominant column": dominant,
+        "one column that holds anything": single,
+        "a constant column and zeros": sp.hstack([zeros, np.full((60, 1), 3.0)]),
+        "zeros": zeros,
+        "one row": words[:1],
+        "columns of many scales": words * 10.0 ** -(np.arange(700) / 50),
+        "tiny": words * 1e-130,
+        "huge": words * 1e130,
+        "explicit zeros": sp.csr_array((np.zeros(5), np.arange(5), [0] * 60 + [5]), (60, 700)),
+    }
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.05, 0.999])
+@pytest.mark.parametrize("limit", [None, 1.0])
+@pytest.mark.parametrize("name", wide_hostile_rows())
+def test_wide_hostile_rows_get_a_proven_answer(
+    name: str, limit: float | None, fraction: float
+) -> None:
+    X = sp.csr_array(wide_hostile_rows()[name])
+    arguments = {**UNIT, "outlier_fraction": fraction, "max_variance": limit}
+    answer = remove_outliers(X, max_rounds=3, **arguments)
+    assert proves_removal(X, answer, **arguments)
+
+
+def test_a_row_too_large_to_square_is_removed_from_wide_sparse_rows() -> None:
+    X = word_rows(n=60, d=700).tolil()
+    X[7, 650] = 1e200
+    answer = remove_outliers(X, **WORDS)
+    assert answer.weights[7] == 0
+    assert proves_removal(X, answer, **WORDS)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_problems_are_proven_however_few_columns_are_kept(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("thresher.solvers.screening.FEW_COLUMNS", 1)
+    X, arguments = removal_problem(seed)
+    rows = sp.csr_array(X)
+    assert proves_removal(rows, remove_outliers(rows, **arguments), **arguments)
+
+
+def test_wide_sparse_rows_take_no_memory_for_their_zeros() -> None:
+    X = word_rows(n=1000, d=20_000)
+    tracemalloc.start()
+    answer = remove_outliers(X, tolerance=0.2, **WORDS)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert answer.columns is not None
+    assert peak < 8 * 1000 * 20_000 / 2  # bytes of the same rows made dense, let alone d×d
+
+
 # -- hostile input ---------------------------------------------------------------------------
 
 
@@ -466,9 +583,14 @@ def test_rows_of_zeros_keep_no_variance() -> None:
 
 @pytest.mark.parametrize("n_features", [200_000, 10**6])
 def test_a_size_bomb_is_refused_before_its_memory_is_taken(n_features: int) -> None:
-    X = sp.csr_array((np.ones(10), (np.arange(10), np.arange(10))), (10, n_features))
+    X = sp.csr_array(np.ones((1, n_features)))  # no column is fainter than another
     with pytest.raises(NotEnoughMemory, match=f"{n_features} features"):
         remove_outliers(X, **BUDGET)
+
+
+def test_a_million_columns_are_no_size_bomb_if_few_of_them_hold_anything() -> None:
+    X = sp.csr_array((np.ones(10), (np.arange(10), np.arange(10))), (10, 10**6))
+    assert proves_removal(X, remove_outliers(X, **BUDGET), **BUDGET)
 
 
 any_floats = st.floats(allow_nan=True, allow_infinity=True, width=64)

@@ -29,19 +29,23 @@ def proves_upper_bound(
     l2_radius: float,
     l1_radius: float,
     gram_error: float = 0.0,
+    rest: float = 0.0,
 ) -> bool:
     """Whether a symmetric multiplier proves max⟨gram, H⟩ over M ≤ claim.
 
     ⟨A,H⟩ = ⟨A−U,H⟩ + ⟨U,H⟩ ≤ r²·max(λmax(A−U), 0) + ρ²·max|U_ij| for any symmetric U. The largest
     eigenvalue is bounded by a Cholesky factorisation: if it succeeds on λI − S in floating point,
     then λmax(S) ≤ λ + (d+1)·eps·trace (Rump 2006). `gram_error` bounds the error of each entry.
+    If `gram` is a block of a larger matrix, `rest` bounds the entries outside of it: there U is the
+    matrix itself, and A − U is zero.
     """
     if not math.isfinite(claim) or not np.array_equal(multiplier, multiplier.T):
         return claim == math.inf
     d = gram.shape[0]
-    largest = float(np.abs(multiplier).max()) + gram_error
+    largest = float(np.maximum(np.abs(multiplier).max() + gram_error, rest))  # NaN stays NaN
     l2_radius = min(l2_radius, l1_radius)  # tr H ≤ Σ|H_ij|
-    l1_radius = min(l1_radius, math.sqrt(d) * l2_radius)  # Σ|H_ij| ≤ d·tr H
+    if rest == 0:
+        l1_radius = min(l1_radius, math.sqrt(d) * l2_radius)  # Σ|H_ij| ≤ d·tr H
     eigenvalue = (claim - l1_radius**2 * largest * (1 + 4 * EPS)) / l2_radius**2 * (1 - 4 * EPS)
     if not 0 <= eigenvalue < math.inf:
         return False
@@ -203,12 +207,20 @@ def accepts_removal(
     radii = {"l2_radius": l2_radius, "l1_radius": l1_radius}
     if not proves_weights(answer.weights, outlier_fraction):
         return False
-    kept = answer.weights > 0
-    gram, error = weighted_second_moment(rows[kept], answer.weights[kept], n_rows=rows.shape[0])
+    kept, direction, rest = answer.weights > 0, answer.direction, 0.0
+    block, weights, n = rows[kept], answer.weights[kept], rows.shape[0]
+    if answer.columns is not None:
+        if not _is_selection(answer.columns, rows.shape[1]):
+            return False
+        bounds = largest_in_columns(block, weights, n_rows=n)
+        rest = float(np.delete(bounds, answer.columns).max(initial=0.0))
+        block, direction = block[:, answer.columns], direction[answer.columns]
+        radii["l1_radius"] = min(l1_radius, math.sqrt(rows.shape[1]) * l2_radius)
+    gram, error = weighted_second_moment(block, weights, n_rows=n)
     return (
-        proves_lower_bound(answer.variance_lower, gram, answer.direction, gram_error=error, **radii)
+        proves_lower_bound(answer.variance_lower, gram, direction, gram_error=error, **radii)
         and proves_upper_bound(
-            answer.variance_upper, gram, answer.multiplier, gram_error=error, **radii
+            answer.variance_upper, gram, answer.multiplier, gram_error=error, rest=rest, **radii
         )
         and proves_optimum(
             answer.optimum_lower, rows, answer.factor, outlier_fraction=outlier_fraction, **radii
@@ -268,11 +280,30 @@ def weighted_second_moment(
     """(1/n)Σ weights·xxᵀ, and a bound on the rounding error of each of its entries."""
     d = rows.shape[1]
     gram = np.zeros((d, d))
-    for start, block in _dense_blocks(rows, None):
-        scaled = block * np.sqrt(weights[start : start + len(block), None])
-        gram += scaled.T @ scaled
+    step = max(1, BLOCK_BYTES // (8 * d))
+    for start in range(0, rows.shape[0], step):
+        block, roots = rows[start : start + step], np.sqrt(weights[start : start + step, None])
+        if 10 * getattr(block, "nnz", math.inf) < block.shape[0] * d:  # sparse, and worth it
+            scaled = block.multiply(roots).tocsr()
+            gram += (scaled.T @ scaled).toarray()
+        else:
+            scaled = (block.toarray() if hasattr(block, "toarray") else block) * roots
+            gram += scaled.T @ scaled
     gram /= n_rows
     return (gram + gram.T) / 2, rounding_of_moment(gram, rows.shape[0])
+
+
+@OVERFLOWS
+def largest_in_columns(rows: Any, weights: FloatArray, *, n_rows: int) -> FloatArray:
+    """For each column at least the magnitude of every entry that (1/n)Σ weights·xxᵀ has in it.
+
+    |Σ q·x_i·x_j| ≤ Σ q·|x_i|·max_k|x_k|, raised by what the sum may have been rounded.
+    """
+    magnitudes = abs(rows)
+    largest = magnitudes.max(axis=1)
+    largest = np.ravel(largest.toarray() if hasattr(largest, "toarray") else largest)
+    sums = np.ravel(magnitudes.T @ (weights * largest))
+    return sums / n_rows * (1 + (rows.shape[0] + 8) * EPS)
 
 
 def rounding_of_moment(gram: FloatArray, n_summed: int) -> float:
@@ -307,6 +338,12 @@ def _removal_status(answer: Any, max_variance: float | None, tolerance: float) -
     if answer.variance_upper <= max_variance:
         return "feasible"
     return "infeasible" if answer.optimum_lower > max_variance else "undecided"
+
+
+def _is_selection(columns: NDArray[np.intp], n_columns: int) -> bool:
+    """Whether columns are named in ascending order, at least one, each once."""
+    ascending = bool(np.all(np.diff(columns) > 0))
+    return columns.size > 0 and ascending and columns[0] >= 0 and columns[-1] < n_columns
 
 
 def _square(value: float) -> float:

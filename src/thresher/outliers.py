@@ -13,10 +13,11 @@ bound on what any weights can reach, and `certificates` has the last word on all
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher.certificates import proves_lower_bound, proves_optimum, rounding_of_moment
 from thresher.memory import require_memory
@@ -25,6 +26,7 @@ from thresher.solvers.direction import worst_direction
 from thresher.solvers.eigen import Floats
 from thresher.solvers.moment import SecondMoment, single_precision_error
 from thresher.solvers.scaling import ScaledRows, scale_rows
+from thresher.solvers.screening import Screen, screen_columns
 from thresher.solvers.threads import one_blas_thread
 from thresher.solvers.thresholding import RITZ_DOUBT, ClipBound, best_clip, proven_upper
 from thresher.solvers.weights import Balance, balance, balance_to
@@ -41,6 +43,7 @@ from thresher.validation import (
 Status = Literal["tightest", "feasible", "infeasible", "undecided"]
 N_COLUMN_STARTS, N_CUT_STARTS = 32, 4  # heuristic: where each round looks for its next directions
 REFINABLE, REFINEMENT_STEPS = 500, 300  # features and steps, where a closer proof is tried
+FAINT = 0.05  # of the variance: what columns of sparse rows may matter that are set aside
 AIM = 0.92  # of a limit: what the weights are balanced to at first
 
 
@@ -67,9 +70,11 @@ class OutlierRemoval:
     optimum_lower : proven lower bound on the variance of any admissible weights
     status : "tightest", "feasible", "infeasible" or "undecided", as `remove_outliers` says
     direction : (d,) direction that attains `variance_lower`
-    multiplier : (d, d) symmetric matrix that proves `variance_upper`
+    multiplier : (c, c) symmetric matrix that proves `variance_upper`, on `columns`
     factor : (d, k) H = factor·factorᵀ is the member of M that proves `optimum_lower`
     n_rounds : how often the weights were balanced
+    columns : (c,) indices of the columns that the multiplier is about, or None for all d of them.
+        In the others, which only wide sparse rows have, it is the second moment itself, and small
     """
 
     weights: FloatArray
@@ -81,6 +86,7 @@ class OutlierRemoval:
     multiplier: FloatArray
     factor: FloatArray
     n_rounds: int
+    columns: NDArray[np.intp] | None = None
 
     @property
     def witness(self) -> FloatArray:
@@ -141,10 +147,13 @@ def remove_outliers(
     tolerance = check_positive(tolerance, "tolerance")
     limit = None if max_variance is None else check_positive(max_variance, "max_variance")
     max_rounds = check_count(max_rounds, "max_rounds")
-    require_memory(6 * 8 * rows.shape[1] ** 2, f"the second moment of {rows.shape[1]} features")
     scaled = scale_rows(rows, fraction, l2_radius=r)
+    screen = screen_columns(scaled, l1_radius=rho / r, share=min(FAINT, tolerance / 2))
+    scaled = replace(scaled, rows=screen.restrict(scaled.rows))
+    d = scaled.rows.shape[1]
+    require_memory(6 * 8 * d**2, f"the second moment of {d} features")
     unit = (r * scaled.scale) ** 2
-    search = _Search(scaled, rho / r, None if limit is None else limit / unit, tolerance)
+    search = _Search(scaled, screen, rho / r, None if limit is None else limit / unit, tolerance)
     while not search.is_over() and search.n_rounds < max_rounds:
         search.balance()
         if callback is not None:
@@ -157,9 +166,14 @@ class _Search:
     """The cutting loop, on rows of ordinary scale and directions of l2 radius 1."""
 
     def __init__(
-        self, scaled: ScaledRows, l1_radius: float, limit: float | None, tolerance: float
+        self,
+        scaled: ScaledRows,
+        screen: Screen,
+        l1_radius: float,
+        limit: float | None,
+        tolerance: float,
     ) -> None:
-        self.scaled, self.l1_radius, self.limit = scaled, l1_radius, limit
+        self.scaled, self.screen, self.l1_radius, self.limit = scaled, screen, l1_radius, limit
         self.tolerance = tolerance
         single = l1_radius**2 * single_precision_error(scaled.rows) <= tolerance / 10
         self.moment = SecondMoment(scaled.rows, n_rows=scaled.n_rows, single_precision=single)
@@ -194,27 +208,32 @@ class _Search:
             found = np.concatenate([found, elsewhere[1]])
         self.found = found[values > (1 + self.tolerance / 2) * self.optimum]
 
+    def _rough_products(self, single: Floats) -> Callable[[FloatArray], Floats]:
+        """Products with the matrix, without the columns that were blanked out in `single`."""
+        if self.moment.is_thin:
+            visible = np.einsum("ii->i", single) > 0
+            return lambda directions: self.moment.multiply(directions) * visible
+        return lambda directions: directions.astype(np.float32) @ single
+
     def _standing(self, single: Floats) -> FloatArray:
         """The cuts that are worst under the current weights."""
-        values = np.einsum("ij,ij->i", self.cuts.astype(np.float32) @ single, self.cuts)
+        values = np.einsum("ij,ij->i", self._rough_products(single)(self.cuts), self.cuts)
         return self.cuts[np.argsort(-values, kind="stable")[:N_CUT_STARTS]]
 
     def _climb_many(self, single: Floats, starts: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Distinct directions reached from these starts and from promising columns, roughly."""
+        rough = self._rough_products(single)
 
         def multiply(directions: FloatArray) -> FloatArray:
-            return (directions.astype(np.float32) @ single).astype(np.float64)
+            return rough(directions).astype(np.float64, copy=False)
 
         starts = np.concatenate([column_starts(single, N_COLUMN_STARTS), starts])
         values, found = ascend(multiply, starts, self.l1_radius, precision=1e-2)
         chosen = distinct(found)
         return values[chosen], found[chosen]
 
-    def _multiply(self, directions: FloatArray) -> FloatArray:
-        return directions @ self.moment.gram
-
     def _climb_from(self, starts: FloatArray) -> None:
-        values, directions = ascend(self._multiply, starts, self.l1_radius)
+        values, directions = ascend(self.moment.multiply, starts, self.l1_radius)
         self.variance, self.direction = float(values[0]), directions[0]
         self.clip: ClipBound | None = None
         if self.variance < self.best[0]:
@@ -274,7 +293,12 @@ class _Search:
             if self.l1_radius**2 * self.moment.error > self.tolerance / 10 * self.variance:
                 self.moment.refresh()
             good_enough = 0.0 if self.limit is None else self.limit / (1 + RITZ_DOUBT)
-            self.clip = best_clip(self.moment.gram, self.l1_radius, good_enough=good_enough)
+            self.clip = best_clip(
+                self.moment.gram,
+                self.l1_radius,
+                good_enough=good_enough,
+                rest=self.screen.rest,
+            )
         return self.clip
 
     def settle(self) -> None:
@@ -301,18 +325,19 @@ class _Search:
         error = max(self.moment.error, rounding_of_moment(gram, self.scaled.n_rows))
         del self.moment  # its copy of the rows is not needed for the proofs
         multiplier = np.clip(gram, -clip.level, clip.level)
-        upper = proven_upper(gram, multiplier, self.l1_radius, gram_error=error)
+        errors = {"gram_error": error, "rest": self.screen.rest}
+        upper = proven_upper(gram, multiplier, self.l1_radius, **errors)
         lower = _proven_lower(gram, self.direction, self.l1_radius, error)
-        if self.limit is not None and lower <= self.limit < upper and len(gram) <= REFINABLE:
+        if self.limit is not None and lower <= self.limit < upper and rows.shape[1] <= REFINABLE:
             # The cheap proof is not enough, but another one may be.
             closer = worst_direction(
                 gram, l2_radius=1.0, l1_radius=self.l1_radius, max_iterations=REFINEMENT_STEPS
             ).multiplier
-            refined = proven_upper(gram, closer, self.l1_radius, gram_error=error)
+            refined = proven_upper(gram, closer, self.l1_radius, **errors)
             if refined < upper:
                 upper, multiplier = refined, closer
         mixed = self.cuts[: self.mixture.size] * np.sqrt(self.mixture)[:, None]
-        factor = l2_radius * mixed.T
+        factor = l2_radius * self.screen.extend(mixed, rows.shape[1]).T
         optimum = _proven_optimum(
             self.optimum * unit, rows, factor, l2_radius, l2_radius * self.l1_radius, fraction
         )
@@ -322,10 +347,11 @@ class _Search:
             variance_upper=upper * unit,
             optimum_lower=optimum,
             status=_status(lower * unit, upper * unit, optimum, limit, self.tolerance),
-            direction=l2_radius * self.direction,
+            direction=l2_radius * self.screen.extend(self.direction, rows.shape[1]),
             multiplier=multiplier * self.scaled.scale**2,
             factor=factor,
             n_rounds=self.n_rounds,
+            columns=self.screen.columns,
         )
 
 

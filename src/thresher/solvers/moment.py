@@ -18,6 +18,7 @@ from thresher.validation import FloatArray, Rows, is_sparse
 UNIT_ROUNDOFF = {np.dtype(np.float32): 2.0**-24, np.dtype(np.float64): 2.0**-53}
 MAX_BLOCK_ROWS = 2048
 SMALL_FLOPS = 1e8  # double precision costs nothing noticeable up to here
+THIN = 16  # how many entries of a matrix are multiplied in the time of one of sparse rows
 MAX_BLOCK_FLOPS = 2e10  # a block takes well under a second, so an interrupt is answered
 
 
@@ -40,6 +41,7 @@ class SecondMoment:
     gram : (d, d) float64 array, symmetric
     error : bound on the rounding error of each of its entries
     weights : (m,) the weights it belongs to
+    is_thin : whether the rows are so sparse that products are better taken with them than with A
     """
 
     def __init__(self, rows: Rows, *, n_rows: int, single_precision: bool) -> None:
@@ -47,6 +49,7 @@ class SecondMoment:
         self._rows = rows.astype(np.float32) if single_precision else rows
         self._n_rows = n_rows
         self.weights = np.ones(rows.shape[0])
+        self.is_thin = is_sparse(rows) and THIN * rows.nnz < rows.shape[1] ** 2
         self.gram, self.error = self._moment(self._rows, None)
 
     def reweight(self, weights: FloatArray) -> None:
@@ -66,6 +69,14 @@ class SecondMoment:
         kept = np.flatnonzero(self.weights)
         rows = self._exact_rows[kept] if kept.size < self.weights.size else self._exact_rows
         self.gram, self.error = self._moment(rows, self.weights[kept])
+
+    def multiply(self, directions: FloatArray) -> FloatArray:
+        """A·v for every direction v, one a row."""
+        if not self.is_thin:
+            return directions @ self.gram
+        shares = (self.weights / self._n_rows)[:, None]
+        product = self._rows.T @ (shares * (self._rows @ directions.T))
+        return np.ascontiguousarray(product.T)
 
     def squared_projections(self, directions: FloatArray) -> Floats:
         """(x·v)² for every row x (down) and direction v (across), in the precision of the rows."""

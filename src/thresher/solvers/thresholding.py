@@ -26,17 +26,21 @@ class ClipBound:
     eigenvector: FloatArray
 
 
-def best_clip(gram: FloatArray, l1_radius: float, *, good_enough: float = 0.0) -> ClipBound:
+def best_clip(
+    gram: FloatArray, l1_radius: float, *, good_enough: float = 0.0, rest: float = 0.0
+) -> ClipBound:
     """The clip level whose bound is least among levels that clip ever more of the matrix.
 
     Level j clips all but one in 2^j of the entries. The bound falls and then rises in j, so the
     search walks downhill from the middle, until no neighbor is better or the bound falls to
     `good_enough`. It works in single precision: it only proposes, and
-    `proven_upper` proves.
+    `proven_upper` proves. No level lies below `rest`, the largest entry outside the matrix.
     """
     scale = float(np.abs(gram).max()) or 1.0
     single = (gram / scale).astype(np.float32)
     levels = _levels(single)
+    if rest > 0:
+        levels = np.unique(np.maximum(levels, np.float32(rest / scale)))
     tried: dict[int, ClipBound] = {}
 
     def bound(j: int) -> ClipBound:
@@ -59,17 +63,24 @@ def best_clip(gram: FloatArray, l1_radius: float, *, good_enough: float = 0.0) -
 
 
 def proven_upper(
-    gram: FloatArray, multiplier: FloatArray, l1_radius: float, *, gram_error: float = 0.0
+    gram: FloatArray,
+    multiplier: FloatArray,
+    l1_radius: float,
+    *,
+    gram_error: float = 0.0,
+    rest: float = 0.0,
 ) -> float:
     """A proven upper bound from a multiplier: the least of a few claims that is accepted.
 
     A Ritz value lies below the eigenvalue and proves nothing, so it is raised, a little and then
-    more, until the independent checker accepts. Infinite if it never does.
+    more, until the independent checker accepts. Infinite if it never does. `rest` bounds the
+    entries of the matrix outside of `gram`, if that is a block of it.
     """
     found = _largest_eigenvalue(gram - multiplier)
     eigenvalue = max(found, 0.0)
     d, largest = gram.shape[0], float(np.abs(gram).max())
-    base = l1_radius**2 * (float(np.abs(multiplier).max()) + gram_error) * (1 + 1e-12)
+    clipped = max(float(np.abs(multiplier).max()) + gram_error, rest)
+    base = l1_radius**2 * clipped * (1 + 1e-12)
     scale = max(eigenvalue, 1e-10 * largest, d * gram_error)
     # Where the matrix itself is only known to single precision, a close claim would hang on how
     # the checker rounds it.
@@ -80,7 +91,13 @@ def proven_upper(
     for excess in (*negative, *exact, 3e-3, 1e-2, 5e-2, 0.5):
         claim = float(base + eigenvalue + excess * scale)
         if proves_upper_bound(
-            claim, gram, multiplier, l2_radius=1.0, l1_radius=l1_radius, gram_error=gram_error
+            claim,
+            gram,
+            multiplier,
+            l2_radius=1.0,
+            l1_radius=l1_radius,
+            gram_error=gram_error,
+            rest=rest,
         ):
             return claim
     return float("inf")

@@ -63,14 +63,6 @@ class CleanTable:
         center, scale = self.columns.center[features], self.columns.scale[features]
         return (part_of(self.rows, features) - center) / scale
 
-    def rows_of(self, signs: FloatArray, rng: np.random.Generator) -> Rows:
-        """A copy of a random row of the wanted class, for each of the signs."""
-        copied = np.empty(signs.size, dtype=np.intp)
-        for sign in (-1.0, 1.0):
-            places = np.flatnonzero(signs == sign)
-            copied[places] = rng.choice(np.flatnonzero(self.signs == sign), size=places.size)
-        return self.rows[copied]
-
 
 def part_of(rows: Rows, features: NDArray[np.intp]) -> FloatArray:
     """A few columns of the rows, dense.

@@ -27,6 +27,7 @@ from thresher.validation import FloatArray
 _N_REFITS = 20
 _STEPS_PER_REFIT = 10  # from the last fit, which is close
 _N_GRADIENT_STEPS = 100
+_STEP_LENGTH = 3.0  # times the safe one; a heuristic: a learner that overshoots calls up more points
 _BLENDS = np.linspace(0.0, 1.0, 5)
 
 # What the learner makes of the table when the last of the added points is new.
@@ -52,7 +53,7 @@ def min_max(table: CleanTable, n_rows: int, strength: float, rng: np.random.Gene
 
     The step is taken as if the whole budget lay on the last point (Koh, Steinhardt and Liang).
     """
-    step = 1.0 / smoothness(table)
+    step = _STEP_LENGTH / smoothness(table)
 
     def stepped(learner: LinearModel, added: Additions) -> LinearModel:
         last = Additions.none(table.n_features).joined(added.scaled[-1], added.signs[-1], n_rows)

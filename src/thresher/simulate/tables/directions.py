@@ -30,6 +30,7 @@ class ScorePattern:
     along : their change, Σw/√(wᵀΣw), when the score grows by one standard deviation
     across : one standard deviation of their largest movement that has nothing to do with the
         score, signed so that it goes against the positive class
+    scores : the score of every clean row, with mean 0 and standard deviation 1
 
     Examples
     --------
@@ -42,6 +43,7 @@ class ScorePattern:
     features: NDArray[np.intp]
     along: FloatArray
     across: FloatArray
+    scores: FloatArray
 
 
 def learned_pattern(table: CleanTable) -> ScorePattern:
@@ -53,9 +55,8 @@ def learned_pattern(table: CleanTable) -> ScorePattern:
     n_support = min(table.n_features, MAX_SUPPORT, max(2, table.n_features // 2))
     features = np.sort(np.argsort(-np.abs(together), kind="stable")[:n_support])
     along = together[features]
-    return ScorePattern(
-        features=features, along=along, across=_across(table, features, np.outer(scores, along))
-    )
+    across = _across(table, features, np.outer(scores, along))
+    return ScorePattern(features=features, along=along, across=across, scores=scores)
 
 
 def _across(table: CleanTable, features: NDArray[np.intp], explained: FloatArray) -> FloatArray:

@@ -1,8 +1,9 @@
 """Attacks by one pattern: clean rows of one class, moved deeper into it and labeled as the other.
 
-Planted rows start as copies of clean rows of the class that they are not labeled as. Copies of the
-other class would look right in every column that the attack leaves alone, and a classifier that
-uses many columns would hardly notice.
+Planted rows start as copies of clean rows of the class that they are not labeled as, drawn from
+the quarter that a fitted model is surest of. Copies of rows with the right label would look right
+in every column that the attack leaves alone, and a classifier that uses many columns would hardly
+notice; copies of rows near the boundary weigh little.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from thresher.simulate.tables.directions import decoy_columns, learned_pattern
 from thresher.simulate.tables.models import fit
 from thresher.validation import FloatArray, Rows
 
+_SUREST_SHARE = 0.25
+
 
 @dataclass(frozen=True, eq=False)
 class Planted:
@@ -29,48 +32,63 @@ class Planted:
 
 def far_clump(table: CleanTable, n_rows: int, strength: float, rng: np.random.Generator) -> Planted:
     """Rows far out on the wrong side: moved by −y·c·(pattern along the score)."""
-    pattern = learned_pattern(table)
-    return _moved(table, n_rows, pattern.features, -strength * pattern.along, rng)
+    pattern, signs = learned_pattern(table), random_labels(n_rows, rng)
+    rows = _surest_rows(table, pattern.scores, -signs, rng)
+    steps = np.outer(signs, -strength * pattern.along)
+    return _moved(table, Planted(rows=rows, signs=signs), pattern.features, steps, rng)
 
 
 def on_support_tilt(
     table: CleanTable, n_rows: int, strength: float, rng: np.random.Generator
 ) -> Planted:
     """Rows that tilt the halfspace within its own columns: moved by y·c·(across − along)/√2."""
-    pattern = learned_pattern(table)
-    step = strength * (pattern.across - pattern.along) / np.sqrt(2)
-    return _moved(table, n_rows, pattern.features, step, rng)
-
-
-def _moved(
-    table: CleanTable,
-    n_rows: int,
-    features: NDArray[np.intp],
-    step: FloatArray,
-    rng: np.random.Generator,
-) -> Planted:
-    signs = random_labels(n_rows, rng)
-    rows = table.rows_of(-signs, rng)
-    own = part_of(rows, features)
-    entries = table.columns.moved(own, np.outer(signs, step), features, rng)
-    return Planted(rows=replaced(rows, features, entries), signs=signs)
+    pattern, signs = learned_pattern(table), random_labels(n_rows, rng)
+    rows = _surest_rows(table, pattern.scores, -signs, rng)
+    steps = np.outer(signs, strength * (pattern.across - pattern.along) / np.sqrt(2))
+    return _moved(table, Planted(rows=rows, signs=signs), pattern.features, steps, rng)
 
 
 def linf_hijack(
     table: CleanTable, n_rows: int, strength: float, rng: np.random.Generator
 ) -> Planted:
-    """Support and decoy columns at a share c of the way from their center to the edge they allow.
+    """Support and decoy columns moved by a share c of the way to an edge of their range.
 
-    Towards the upper edge where y·(1_J·against − sgn(along)·1_S) is positive, else the lower edge.
+    To the upper edge where y·(1_J·against − sgn(along)·1_S) is positive, else to the lower edge.
     """
     columns, pattern = table.columns, learned_pattern(table)
     decoys, against = decoy_columns(table, pattern.features)
     features = np.append(pattern.features, decoys)
     signs = random_labels(n_rows, rng)
+    rows = _surest_rows(table, pattern.scores, -signs, rng)
     towards = np.outer(signs, np.append(-np.sign(pattern.along), against))
-    edges = np.where(towards > 0, columns.upper[features], columns.lower[features])
-    entries = columns.moved(columns.center[features], strength * edges, features, rng)
-    return Planted(rows=replaced(table.rows_of(-signs, rng), features, entries), signs=signs)
+    edges = np.where(towards > 0, columns.highest[features], columns.lowest[features])
+    steps = strength * (edges - part_of(rows, features)) / columns.scale[features]
+    return _moved(table, Planted(rows=rows, signs=signs), features, steps, rng)
+
+
+def _surest_rows(
+    table: CleanTable, scores: FloatArray, signs: FloatArray, rng: np.random.Generator
+) -> Rows:
+    """A copy of a random row of the wanted class, among its surest, for each of the signs."""
+    copied = np.empty(signs.size, dtype=np.intp)
+    for sign in (-1.0, 1.0):
+        members, places = np.flatnonzero(table.signs == sign), np.flatnonzero(signs == sign)
+        surest = members[np.argsort(-sign * scores[members], kind="stable")]
+        n_candidates = int(np.ceil(_SUREST_SHARE * members.size))
+        copied[places] = rng.choice(surest[:n_candidates], size=places.size)
+    return table.rows[copied]
+
+
+def _moved(
+    table: CleanTable,
+    copied: Planted,
+    features: NDArray[np.intp],
+    steps: FloatArray,
+    rng: np.random.Generator,
+) -> Planted:
+    own = part_of(copied.rows, features)
+    entries = table.columns.moved(own, steps, features, rng)
+    return Planted(rows=replaced(copied.rows, features, entries), signs=copied.signs)
 
 
 def flipped_rows(

@@ -64,8 +64,8 @@ def poison(
         - "far-clump": rows beyond their class, labeled as the other; how many standard deviations
           of a fitted model's score they are moved (usually 4)
         - "on-support-tilt": the same, half of it across the score (usually 4)
-        - "linf-hijack": support and decoy columns near the edge of their range; how near, from 0
-          to 1 (usually 0.1)
+        - "linf-hijack": support and decoy columns moved towards an edge of their range; the share
+          of the way, from 0 to 1 (usually 0.1)
         - "label-flip": no new rows, labels of clean rows are flipped; 0 flips anywhere, 1 where a
           fitted model is surest (usually 0)
         - "model-targeted": points that pull refitted models towards a decoy, inside the clean

@@ -1,0 +1,228 @@
+"""`HalfspaceClassifier`: the passive learner as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from thresher import memory
+from thresher.estimators.callbacks import CallbackSupportMixin, PhaseReport, with_callbacks
+from thresher.estimators.columns import ColumnScaling
+from thresher.estimators.parameters import (
+    check_noise_rate,
+    check_schedule,
+    check_sparsity,
+    check_switch,
+    seed_of,
+)
+from thresher.estimators.tables import check_table, check_training_table, check_two_classes
+from thresher.estimators.trust import trust_of_rows
+from thresher.geometry import hard_threshold
+from thresher.learning import PracticalSchedule, learn_passively
+from thresher.validation import FloatArray, Rows, check_positive, is_sparse
+
+COPIES = 4.5  # of the table that learning needs at its peak: scaled, drawn, weighed, asked for
+
+
+class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A sparse linear classifier that rows planted in the training table cannot steer.
+
+    The passive form of Algorithm 1: in each phase the rows near the current boundary get trust
+    weights that leave no sparse direction with suspicious variance, and the hinge loss of the
+    trusted rows is minimized. Columns are scaled by medians before, so that a few absurd values
+    change nothing.
+
+    Parameters
+    ----------
+    sparsity : int or "all", default=10
+        Most features that the model may use; more than there are means all.
+    noise_rate : float, default=0.05
+        Share of planted rows that must be borne, below one half.
+    fit_intercept : bool, default=True
+        Learn an intercept. Departure: the paper's halfspaces go through the origin. A column of
+        ones takes part in everything, and does not count as a feature.
+    scale : bool, default=True
+        Scale each column by its median and median absolute deviation, see `ColumnScaling` for the
+        columns of counts and of sparse matrices. Without it, columns should have mean 0 and
+        variance 1 already; a table far larger or smaller is divided by one number.
+    reach : float, default=2.0
+        With `scale`, the largest absolute value that a scaled entry keeps, in training and in
+        prediction.
+    schedule : PracticalSchedule, default=None
+        How phases go; `PracticalSchedule()` if not given.
+    random_state : int, RandomState, Generator or None, default=None
+        For the order in which rows are scanned; it decides only among equals.
+
+    Attributes
+    ----------
+    coef_ : (1, n_features) weights in the units of the given columns
+    intercept_ : (1,)
+    support_ : indices of the features with a weight
+    classes_ : the two labels; the second is the positive side
+    row_weights_ : (n_rows,) the trust in each training row, from 0 to 1, see `trust_of_rows`
+    phases_ : one `PhaseOutcome` a phase, with what was proven in it
+    n_iter_ : how many phases there were
+    n_features_in_, feature_names_in_ : as in scikit-learn
+    scaling_ : the `ColumnScaling` that predictions use
+
+    Notes
+    -----
+    For a row whose entries lie within the reach, `decision_function` is X·coef_ + intercept_.
+    Entries beyond count as much as the nearest one within. `sample_weight` is not accepted: what a
+    weight means to an adversary who may own the row is not defined.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((2000, 30))
+    >>> y = np.where(X[:, 3] - X[:, 5] > 0, "yes", "no")
+    >>> model = HalfspaceClassifier(sparsity=2, noise_rate=0.02, random_state=0).fit(X, y)
+    >>> model.support_, model.score(X, y) > 0.98
+    (array([3, 5]), True)
+    """
+
+    def __init__(
+        self,
+        sparsity: int | str = 10,
+        noise_rate: float = 0.05,
+        *,
+        fit_intercept: bool = True,
+        scale: bool = True,
+        reach: float = 2.0,
+        schedule: PracticalSchedule | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.sparsity = sparsity
+        self.noise_rate = noise_rate
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+        self.reach = reach
+        self.schedule = schedule
+        self.random_state = random_state
+
+    # -- fitting -----------------------------------------------------------------------------
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from a table of which some rows may be planted.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+        y : (n,) labels of two kinds
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a parameter outside its range, rows that are not finite numbers, or labels that are
+            not of two kinds.
+        NotEnoughMemory
+            When the work would not fit; it says what would.
+        """
+        schedule, seed = self._check_parameters()
+        rows, labels = check_training_table(self, X, y)
+        self.classes_, signs = check_two_classes(labels)
+        n_rows, n_features = rows.shape
+        n_used = check_sparsity(self.sparsity, n_features)
+        self.scaling_ = self._choose_scaling(rows)
+        rows = self._as_homogeneous(rows)  # and the checked table is let go
+        report = PhaseReport(self, X, y)
+        learner = learn_passively(
+            rows,
+            signs,
+            sparsity=n_used + bool(self.fit_intercept),
+            noise_rate=self.noise_rate,
+            schedule=schedule.for_table(n_rows),
+            random_state=seed,
+            observe=report.phase_ended,
+        )
+        self.phases_ = learner.phases_
+        self.n_iter_ = len(self.phases_)
+        self.row_weights_ = trust_of_rows(self.phases_, n_rows)
+        self._set_coefficients(learner.halfspace_, n_used)
+        report.fit_ended()
+        return self
+
+    def _check_parameters(self) -> tuple[PracticalSchedule, int]:
+        """The schedule and the seed, once everything that needs no table has been checked."""
+        check_sparsity(self.sparsity, 1)
+        check_noise_rate(self.noise_rate)
+        check_switch(self.fit_intercept, "fit_intercept")
+        check_switch(self.scale, "scale")
+        check_positive(self.reach, "reach")
+        return check_schedule(self.schedule), seed_of(self.random_state)
+
+    def _choose_scaling(self, rows: Rows) -> ColumnScaling:
+        _require_memory_for(rows)
+        return ColumnScaling.of(rows, self.reach) if self.scale else ColumnScaling.common(rows)
+
+    def _as_homogeneous(self, rows: Rows) -> Rows:
+        """The scaled rows, with a column of ones if there is to be an intercept."""
+        if not self.fit_intercept:
+            return self.scaling_.apply(rows)
+        if is_sparse(rows):
+            ones = sp.csr_array(np.ones((rows.shape[0], 1)))
+            return sp.hstack([self.scaling_.apply(rows), ones], format="csr")
+        table = np.empty((rows.shape[0], rows.shape[1] + 1))
+        table[:, -1] = 1.0
+        self.scaling_.apply(rows, out=table[:, :-1])
+        return table
+
+    def _set_coefficients(self, halfspace: FloatArray, n_used: int) -> None:
+        n_features = self.scaling_.scale.size
+        # The intercept's place may have gone to a feature; then the least of them gives way.
+        weights = hard_threshold(halfspace[:n_features], n_used)
+        offset = float(halfspace[-1]) if self.fit_intercept else 0.0
+        self.support_ = np.flatnonzero(weights)
+        self._weights = weights[self.support_]  # of the scaled columns
+        self._offset = offset
+        self.coef_ = (weights / self.scaling_.scale)[np.newaxis]
+        self.intercept_ = np.array(
+            [offset - weights @ (self.scaling_.center / self.scaling_.scale)]
+        )
+
+    # -- predicting --------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """How far, and on which side of the boundary, each row lies; positive for the second class.
+
+        Only the columns of `support_` are looked at.
+        """
+        check_is_fitted(self)
+        return self._scores(check_table(self, X))
+
+    def _scores(self, rows: Rows) -> FloatArray:
+        used = rows[:, self.support_]
+        dense = used.toarray() if is_sparse(used) else used
+        scores: FloatArray = self.scaling_.take(self.support_).apply(dense) @ self._weights
+        return scores + self._offset
+
+    def predict(self, X: Any) -> Any:
+        """The label of each row."""
+        return self._labels(self.decision_function(X))
+
+    def _labels(self, scores: FloatArray) -> Any:
+        return self.classes_[(scores > 0).astype(np.intp)]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def _require_memory_for(rows: Rows) -> None:
+    """Raise `NotEnoughMemory` unless the copies of the table that learning makes would fit."""
+    n_rows, n_features = rows.shape
+    n_entries = rows.nnz if is_sparse(rows) else n_rows * n_features
+    n_bytes = max(1, int(COPIES * (12 if is_sparse(rows) else 8) * n_entries))
+    n_fitting = int(min(memory.available_memory() / n_bytes, 1) * n_rows)
+    memory.require_memory(
+        n_bytes,
+        f"learning from {n_rows} rows of {n_features} features (about {n_fitting} rows would fit)",
+    )

@@ -1,0 +1,73 @@
+"""Checks of what the estimators' constructors were given: a typed error names the parameter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from thresher.learning import PracticalSchedule
+from thresher.validation import check_count, check_number
+
+ALL_FEATURES = "all"
+
+
+def check_switch(value: object, name: str) -> bool:
+    """The value as a truth value; numbers and text are refused, whatever they would mean."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def check_noise_rate(value: object, name: str = "noise_rate") -> float:
+    """The value as a share of rows below one half."""
+    rate = check_number(value, name)
+    if not 0 <= rate < 0.5:
+        raise ValueError(f"{name} must be at least 0 and below 0.5, got {rate}")
+    return rate
+
+
+def check_sparsity(value: object, n_features: int, name: str = "sparsity") -> int:
+    """How many of the features may be used.
+
+    Examples
+    --------
+    >>> check_sparsity("all", 30), check_sparsity(5, 30), check_sparsity(50, 30)
+    (30, 5, 30)
+    """
+    if isinstance(value, str):
+        if value != ALL_FEATURES:
+            raise ValueError(f'{name} must be an integer or "all", got {value!r}')
+        return n_features
+    return min(check_count(value, name), n_features)
+
+
+def check_schedule(value: object) -> PracticalSchedule:
+    """The schedule, or the one that is used if none is given."""
+    if value is None:
+        return PracticalSchedule()
+    if not isinstance(value, PracticalSchedule):
+        raise TypeError(f"schedule must be a PracticalSchedule or None, got {value!r}")
+    return value
+
+
+def seed_of(random_state: Any) -> int:
+    """An integer seed from whatever scikit-learn takes for a source of randomness.
+
+    Examples
+    --------
+    >>> seed_of(7), seed_of(np.random.default_rng(0)) == seed_of(np.random.default_rng(0))
+    (7, True)
+    """
+    if isinstance(random_state, (int, np.integer)):
+        return check_count(random_state, "random_state", minimum=0)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError as error:
+        raise TypeError(
+            "random_state must be an integer, a Generator, a RandomState or None, "
+            f"got {random_state!r}"
+        ) from error

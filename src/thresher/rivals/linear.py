@@ -1,0 +1,112 @@
+"""What all rivals share: two labels of any kind in, a linear rule in the table's own units out."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from thresher.rivals.columns import ColumnScaling
+from thresher.validation import FloatArray, Rows, check_fraction
+
+SignArray = FloatArray  # (n,) labels of -1 and +1
+
+
+class LinearRival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A linear classifier of two classes; a subclass says how it learns from scaled rows.
+
+    The subclass has `_learn(rows, signs)`, which returns weights and offset for the rows it got,
+    and stores the parameters it needs. Those that every rival may have are read here:
+    `noise_rate` (what share of rows may be planted) and `standardize` (whether columns are put on
+    one scale first; see `ColumnScaling`).
+    """
+
+    coef_: FloatArray
+    intercept_: FloatArray
+    classes_: NDArray[Any]
+    n_features_in_: int
+
+    def fit(self, X: object, y: object) -> Self:
+        """Learn from labeled rows.
+
+        Parameters
+        ----------
+        X : (n, d) array or sparse matrix
+        y : (n,) labels of two kinds
+        """
+        noise_rate = check_noise_rate(getattr(self, "noise_rate", 0.0))
+        rows, signs = self._check_table(X, y)
+        scaling = ColumnScaling.identity(rows.shape[1])
+        if self.standardize:
+            # Twice the noise rate, so that chance does not put a planted entry at the cut.
+            scaling = ColumnScaling.of(rows, clipped_fraction=min(2 * noise_rate, 0.5))
+        weights, offset = scaling.undo(*self._learn(scaling.apply(rows), signs))
+        self.coef_ = weights[None, :]
+        self.intercept_ = np.array([offset])
+        return self
+
+    def _learn(self, rows: Rows, signs: SignArray) -> tuple[FloatArray, float]:
+        raise NotImplementedError
+
+    def _check_table(self, X: object, y: object) -> tuple[Rows, SignArray]:
+        """The rows as floats and the labels as signs; the larger label is the positive one."""
+        rows, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        check_classification_targets(labels)
+        kind = type_of_target(labels, input_name="y")
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if self.classes_.size > 2:
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}."
+            )
+        if self.classes_.size < 2:
+            raise ValueError(f"y must hold two classes, but has only one class: {self.classes_[0]}")
+        return rows, np.where(codes == 1, 1.0, -1.0)
+
+    def decision_function(self, X: object) -> FloatArray:
+        """The signed score w·x + b of each row; above zero means the second class."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        scores: FloatArray = rows @ self.coef_[0] + self.intercept_[0]
+        return scores
+
+    def predict(self, X: object) -> NDArray[Any]:
+        """The class of each row."""
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(np.intp)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def check_noise_rate(value: object) -> float:
+    """The value as a share of planted rows: at least 0 and below one half.
+
+    Examples
+    --------
+    >>> check_noise_rate(0.5)
+    Traceback (most recent call last):
+    ValueError: noise_rate must be at least 0 and below 0.5, got 0.5
+    """
+    noise_rate = check_fraction(value, "noise_rate")
+    if noise_rate >= 0.5:
+        raise ValueError(f"noise_rate must be at least 0 and below 0.5, got {noise_rate}")
+    return noise_rate
+
+
+def n_planted(noise_rate: float, n_rows: int) -> int:
+    """How many of the rows may be planted, rounded up, but always fewer than half.
+
+    Examples
+    --------
+    >>> n_planted(0.05, 110), n_planted(0.4, 2)
+    (6, 0)
+    """
+    # The small slack undoes rounding: 0.07·100 is a little above 7.
+    return min(int(np.ceil(noise_rate * n_rows - 1e-9)), (n_rows - 1) // 2)

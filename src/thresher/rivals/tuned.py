@@ -1,0 +1,231 @@
+"""The plain peers that everybody has: L1 logistic regression and a linear SVM, both tuned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import LinearSVC
+
+from thresher.rivals.linear import LinearRival
+from thresher.validation import FloatArray, Rows, check_count
+
+Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+# The first release that deprecates `penalty` also takes an l1_ratio without it.
+_L1 = {"l1_ratio": 1.0} if LogisticRegression().penalty == "deprecated" else {"penalty": "l1"}
+_N_HALVINGS = 3  # of the step of C on which the limit of non-zero weights was crossed
+_PATIENCE = 3  # values of C without a better score after which the path ends
+_LOGISTIC_RANGE = np.logspace(0.25, 3, 12)  # multiples of the least C with a non-zero weight
+_SVM_RANGE = np.logspace(-5, 2, 8)
+
+
+def l1_logistic(C: float, random_state: Any = None) -> Any:
+    """Scikit-learn's L1 logistic regression with an intercept that is hardly penalized.
+
+    The solver is liblinear: it has no warm start, but on standardized tables it is 2 to 50 times
+    faster than saga with one.
+    """
+    return LogisticRegression(
+        **_L1,
+        C=C,
+        solver="liblinear",
+        tol=1e-3,
+        max_iter=1000,
+        intercept_scaling=10.0,  # liblinear penalizes the intercept; this makes it ten times less
+        random_state=random_state,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class PathPoint:
+    """A model on the path: its C, its halfspace, and its mean accuracy on held-out rows."""
+
+    C: float
+    weights: FloatArray
+    offset: float
+    score: float
+
+    @property
+    def n_nonzeros(self) -> int:
+        """How many features the model uses."""
+        return int(np.count_nonzero(self.weights))
+
+
+class TunedRival(LinearRival):
+    """A linear classifier whose C is tuned by cross-validation; a subclass makes the models."""
+
+    C_: float
+    path_: list[PathPoint]
+
+    def _model(self, C: float) -> Any:
+        raise NotImplementedError
+
+    def _grid(self, rows: Rows, signs: FloatArray) -> FloatArray:
+        raise NotImplementedError
+
+    def _learn(self, rows: Rows, signs: FloatArray) -> tuple[FloatArray, float]:
+        limit = getattr(self, "max_nonzeros", None)
+        limit = rows.shape[1] if limit is None else check_count(limit, "max_nonzeros")
+        fit = partial(self._fit_point, rows, signs, self._folds(signs), limit)
+        grid = self._grid(rows, signs)
+        null = PathPoint(float(grid[0]) / 4, np.zeros(rows.shape[1]), float(np.mean(signs)), 0.0)
+        self.path_ = walk_path([null], grid, fit)
+        best = self.path_[_best(self.path_)]
+        self.C_ = best.C
+        return best.weights, best.offset
+
+    def _fit_point(
+        self, rows: Rows, signs: FloatArray, folds: list[Fold], limit: int, C: float
+    ) -> PathPoint | None:
+        """The model on all rows with its score on the folds, or None if it has too many weights."""
+        model = self._model(C).fit(rows, signs)
+        if np.count_nonzero(model.coef_) > limit:
+            return None
+        scores = [
+            self._model(C).fit(rows[train], signs[train]).score(rows[test], signs[test])
+            for train, test in folds
+        ]
+        return PathPoint(C, model.coef_[0], float(model.intercept_[0]), float(np.mean(scores)))
+
+    def _folds(self, signs: FloatArray) -> list[Fold]:
+        n_folds = check_count(self.cv, "cv", minimum=2)
+        n_folds = min(n_folds, int(np.sum(signs > 0)), int(np.sum(signs < 0)))
+        if n_folds < 2:  # a class with one row cannot be held out: judge on the rows themselves
+            everything = np.arange(signs.size)
+            return [(everything, everything)]
+        splitter = StratifiedKFold(n_folds, shuffle=True, random_state=self.random_state)
+        return list(splitter.split(np.zeros(signs.size), signs))
+
+
+def walk_path(
+    path: list[PathPoint], grid: FloatArray, fit: Callable[[float], PathPoint | None]
+) -> list[PathPoint]:
+    """The path with the models of the grid, until they stop to be better or have too many weights.
+
+    In the second case the step of C that led too far is halved a few times, on a log scale.
+    """
+    path = list(path)
+    for C in grid.tolist():
+        point = fit(C)
+        if point is None:
+            return path + _just_below(path[-1].C, C, fit)
+        path.append(point)
+        if len(path) - 1 - _best(path) >= _PATIENCE:
+            break
+    return path
+
+
+def _just_below(
+    low: float, high: float, fit: Callable[[float], PathPoint | None]
+) -> list[PathPoint]:
+    found = []
+    for _ in range(_N_HALVINGS):
+        middle = float(np.sqrt(low * high))
+        point = fit(middle)
+        if point is None:
+            high = middle
+        else:
+            low = middle
+            found.append(point)
+    return found
+
+
+def _best(path: list[PathPoint]) -> int:
+    """The first point with the best score: of equal models the sparsest."""
+    return int(np.argmax([point.score for point in path]))
+
+
+class SparseLogisticRegressionCV(TunedRival):
+    """L1 logistic regression with the C that predicts held-out rows best.
+
+    The path begins with the sparsest models and ends when denser ones have stopped to be better.
+    The model with the best C is fitted on all rows.
+
+    Parameters
+    ----------
+    max_nonzeros : only models with at most so many non-zero weights are considered; None: all
+    cv : number of folds; fewer if a class has fewer rows
+    standardize : whether columns are put on one scale first
+    random_state : seed of the folds and of the solver's order of features
+
+    Attributes
+    ----------
+    C_ : the chosen C; too small for any weight if even one weight was too many
+    path_ : the models that were considered, from no weights to many
+    coef_, intercept_, classes_, n_features_in_ : as in scikit-learn's linear classifiers
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((500, 30))
+    >>> y = np.where(X[:, 3] > X[:, 7], "yes", "no")
+    >>> model = SparseLogisticRegressionCV(max_nonzeros=2, random_state=0).fit(X, y)
+    >>> np.flatnonzero(model.coef_)
+    array([3, 7])
+    """
+
+    def __init__(
+        self,
+        max_nonzeros: int | None = None,
+        *,
+        cv: int = 3,
+        standardize: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.max_nonzeros = max_nonzeros
+        self.cv = cv
+        self.standardize = standardize
+        self.random_state = random_state
+
+    def _model(self, C: float) -> Any:
+        return l1_logistic(C, self.random_state)
+
+    def _grid(self, rows: Rows, signs: FloatArray) -> FloatArray:
+        # At weights zero and the best offset the loss has this slope; C times it must exceed 1.
+        slope = float(np.abs(rows.T @ (signs - signs.mean())).max()) / 2
+        return _LOGISTIC_RANGE / slope if slope > 0 else np.ones(1)
+
+
+class LinearSVMCV(TunedRival):
+    """A linear support vector machine with the C that predicts held-out rows best.
+
+    Squared hinge loss and an L2 penalty, so it uses every feature.
+
+    Parameters
+    ----------
+    cv : number of folds; fewer if a class has fewer rows
+    standardize : whether columns are put on one scale first
+    random_state : seed of the folds and of the solver
+
+    Attributes
+    ----------
+    C_ : the chosen C
+    path_ : the models that were considered, from no weights to a weak penalty
+    coef_, intercept_, classes_, n_features_in_ : as in scikit-learn's linear classifiers
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((500, 30))
+    >>> y = np.where(X[:, 3] > X[:, 7], "yes", "no")
+    >>> LinearSVMCV(random_state=0).fit(X, y).score(X, y) > 0.95
+    True
+    """
+
+    def __init__(self, *, cv: int = 3, standardize: bool = True, random_state: Any = None) -> None:
+        self.cv = cv
+        self.standardize = standardize
+        self.random_state = random_state
+
+    def _model(self, C: float) -> Any:
+        return LinearSVC(C=C, dual="auto", max_iter=10_000, random_state=self.random_state)
+
+    def _grid(self, rows: Rows, signs: FloatArray) -> FloatArray:  # noqa: ARG002
+        return _SVM_RANGE

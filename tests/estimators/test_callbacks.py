@@ -1,0 +1,94 @@
+"""scikit-learn's callbacks: a task a phase, a bar that moves, and an end on request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from estimators.small import fitted, table
+from thresher import HalfspaceClassifier
+
+callback = pytest.importorskip("sklearn.callback")
+
+TABLE = table()
+N_PHASES = fitted(TABLE.X, TABLE.y).n_iter_
+
+
+class Recorder:
+    """Writes down what it is told, and asks to stop after some phases."""
+
+    def __init__(self, stop_after: int = 100) -> None:
+        self.stop_after = stop_after
+        self.begun: list[str] = []
+        self.ended: list[str] = []
+        self.tables: list[Any] = []
+
+    def setup(self, **_: Any) -> None:
+        self.begun.append("setup")
+
+    def teardown(self, **_: Any) -> None:
+        self.ended.append("teardown")
+
+    def on_fit_task_begin(self, _: Any, context: Any, *, X: Any = None) -> None:
+        self.begun.append(context.task_name)
+        self.tables.append(X)
+
+    def on_fit_task_end(self, _: Any, context: Any) -> bool:
+        self.ended.append(context.task_name)
+        return self.ended.count("phase") >= self.stop_after
+
+
+def recorded(recorder: Recorder, X: Any = TABLE.X, **changes: Any) -> HalfspaceClassifier:
+    """A fit with a callback."""
+    options = {"sparsity": 2, "noise_rate": 0.02, "random_state": 0}
+    model = HalfspaceClassifier(**{**options, **changes}).set_callbacks(recorder)
+    return model.fit(X, TABLE.y)
+
+
+def test_every_phase_is_a_task_of_the_fit() -> None:
+    recorder = Recorder()
+    recorded(recorder)
+    assert recorder.begun == ["setup", "fit", *["phase"] * N_PHASES]
+    assert recorder.ended == [*["phase"] * N_PHASES, "fit", "teardown"]
+
+
+def test_callbacks_see_the_table_that_was_given() -> None:
+    recorder = Recorder()
+    recorded(recorder)
+    assert all(X is TABLE.X for X in recorder.tables)
+
+
+@pytest.mark.parametrize("n_phases", [1, 2])
+def test_a_callback_that_asks_to_stop_ends_the_fit_after_that_phase(n_phases: int) -> None:
+    assert n_phases < N_PHASES
+    model = recorded(Recorder(stop_after=n_phases))
+    assert model.n_iter_ == len(model.phases_) == n_phases
+    assert model.score(TABLE.X, TABLE.y) > 0.8
+
+
+def test_the_phases_before_the_end_are_those_of_the_whole_run() -> None:
+    model, whole = recorded(Recorder(stop_after=2)), fitted(TABLE.X, TABLE.y)
+    assert model.phases_[1].halfspace.tobytes() == whole.phases_[1].halfspace.tobytes()
+
+
+def test_callbacks_change_nothing_else() -> None:
+    assert recorded(Recorder()).coef_.tobytes() == fitted(TABLE.X, TABLE.y).coef_.tobytes()
+
+
+def test_callbacks_are_taken_down_after_an_error() -> None:
+    class Failing(Recorder):
+        def on_fit_task_end(self, *_: Any) -> bool:
+            raise RuntimeError("no room on the screen")
+
+    recorder = Failing()
+    with pytest.raises(RuntimeError, match="no room on the screen"):
+        recorded(recorder)
+    assert recorder.ended == ["teardown"]
+
+
+def test_the_progress_bar_of_scikit_learn_works(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rich")
+    model = HalfspaceClassifier(2, random_state=0).set_callbacks(callback.ProgressBar())
+    model.fit(TABLE.X, TABLE.y)
+    assert "HalfspaceClassifier" in capsys.readouterr().out

@@ -1,0 +1,228 @@
+"""`HalfspaceClassifierCV`: a choice on held-out rows that planted ones do not vote on."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from estimators.small import QUICK, fitted, table
+from thresher import HalfspaceClassifierCV
+from thresher.estimators.choice import PathPoint, choose
+
+TABLE = table()
+
+
+def chosen(X: Any = TABLE.X, y: Any = TABLE.y, **changes: Any) -> HalfspaceClassifierCV:
+    """A choice between few features, quickly."""
+    options = {"sparsities": (1, 2), "noise_rates": (0.02,), "cv": 2, "schedule": QUICK}
+    return HalfspaceClassifierCV(**{**options, "random_state": 0, **changes}).fit(X, y)
+
+
+CHOSEN = chosen()
+
+
+# -- the rule --------------------------------------------------------------------------------
+
+
+def points(*errors: tuple[int, float, float]) -> list[PathPoint]:
+    """A path without noise rates."""
+    return [PathPoint(s, 0.0, error, spread) for s, error, spread in errors]
+
+
+def test_the_best_is_chosen_if_the_rest_is_clearly_worse() -> None:
+    assert choose(points((1, 0.4, 0.01), (2, 0.1, 0.01), (3, 0.2, 0.01))).sparsity == 2
+
+
+def test_the_sparsest_within_one_standard_error_is_chosen() -> None:
+    assert choose(points((1, 0.4, 0.01), (2, 0.11, 0.2), (3, 0.1, 0.01))).sparsity == 2
+
+
+def test_the_standard_error_is_that_of_the_best() -> None:
+    assert choose(points((1, 0.2, 0.5), (3, 0.1, 0.01))).sparsity == 3
+
+
+def test_of_the_noise_rates_at_that_sparsity_the_best_is_chosen() -> None:
+    path = [PathPoint(1, 0.0, 0.12, 0), PathPoint(1, 0.1, 0.11, 0), PathPoint(9, 0.0, 0.1, 0.05)]
+    assert choose(path) == path[1]
+
+
+def test_the_order_of_the_path_does_not_matter() -> None:
+    path = points((1, 0.4, 0.01), (2, 0.11, 0.2), (3, 0.1, 0.01))
+    assert choose(path[::-1]) == choose(path)
+
+
+# -- the path --------------------------------------------------------------------------------
+
+
+def test_every_choice_is_recorded() -> None:
+    path = chosen(sparsities=(2, 1), noise_rates=(0.1, 0.0)).path_
+    assert [(p.sparsity, p.noise_rate) for p in path] == [(1, 0.1), (1, 0.0), (2, 0.1), (2, 0.0)]
+
+
+def test_errors_are_shares_with_a_standard_error() -> None:
+    assert all(0 <= p.error <= 1 and p.standard_error >= 0 for p in CHOSEN.path_)
+
+
+def test_the_right_number_of_features_is_chosen() -> None:
+    assert CHOSEN.sparsity_ == 2
+
+
+def test_sparsities_that_mean_all_features_are_tried_once() -> None:
+    model = chosen(TABLE.X[:, :3], sparsities=(50, "all", 3, 9, 1, 1))
+    assert [p.sparsity for p in model.path_] == [1, 3]
+
+
+def test_the_chosen_model_is_the_one_that_a_fit_with_the_choice_gives() -> None:
+    alone = fitted(TABLE.X, TABLE.y, schedule=QUICK, noise_rate=0.02)
+    assert CHOSEN.coef_.tobytes() == alone.coef_.tobytes()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["coef_", "intercept_", "support_", "classes_", "row_weights_", "phases_", "n_iter_"],
+)
+def test_the_attributes_of_the_chosen_model_are_there(name: str) -> None:
+    assert getattr(CHOSEN, name) is getattr(CHOSEN.best_, name)
+
+
+def test_predictions_are_those_of_the_chosen_model() -> None:
+    assert np.array_equal(CHOSEN.predict(TABLE.X), CHOSEN.best_.predict(TABLE.X))
+    scores = CHOSEN.best_.decision_function(TABLE.X)
+    assert np.array_equal(CHOSEN.decision_function(TABLE.X), scores)
+
+
+# -- planted rows ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def attacked() -> tuple[np.ndarray, np.ndarray, HalfspaceClassifierCV]:
+    """A table with 12 % planted rows, and the choice made on it.
+
+    The labels of clean rows follow the first two features. Planted rows sit on the wrong side of
+    that rule, and two other features, always large and together, tell their labels: a model that
+    falls for them is right about all of them, in the held-out folds, too.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 8))
+    y = np.where(X[:, 0] - X[:, 1] > 0, 1, -1)
+    side = np.where(np.arange(72) % 2, 1, -1)
+    X[:72] = np.outer(side, [-0.7, 0.7, 0.0, 3.0, 3.0, 0.0, 0.0, 0.0])
+    y[:72] = side
+    model = HalfspaceClassifierCV((2, 4), (0.0, 0.15), reach=3.0, random_state=0).fit(X, y)
+    return X, y, model
+
+
+def test_planted_rows_would_fool_a_plain_cross_validation(attacked: Any) -> None:
+    X, y, model = attacked
+    choices = [(p.sparsity, p.noise_rate) for p in model.path_]
+    everyone = np.ones(600)
+    errors = model._held_out_errors(X, y, choices, everyone, model._folds(y, 0), 0)
+    path = [PathPoint(*c, e.mean(), e.std(ddof=1) / 3**0.5) for c, e in zip(choices, errors)]
+    assert (choose(path).sparsity, choose(path).noise_rate) == (4, 0.0)
+
+
+def test_planted_rows_do_not_fool_the_choice(attacked: Any) -> None:
+    model = attacked[-1]
+    assert (model.sparsity_, model.noise_rate_) == (2, 0.15)
+
+
+def test_the_chosen_model_is_right_about_clean_rows(attacked: Any) -> None:
+    X, y, model = attacked
+    assert model.score(X[72:], y[72:]) > 0.95
+    assert model.support_.tolist() == [0, 1]
+
+
+# -- parameters and surroundings -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "error"),
+    [
+        ("sparsities", (), ValueError),
+        ("sparsities", 5, TypeError),
+        ("sparsities", "all", TypeError),
+        (r"sparsities\[1\]", (2, 0), ValueError),
+        (r"sparsities\[0\]", (2.5,), TypeError),
+        (r"sparsities\[0\]", ("some",), ValueError),
+        ("noise_rates", (), ValueError),
+        ("noise_rates", 0.05, TypeError),
+        (r"noise_rates\[1\]", (0.1, 0.5), ValueError),
+        (r"noise_rates\[0\]", ("low",), TypeError),
+        ("cv", 1, ValueError),
+        ("cv", 2.0, TypeError),
+        ("cv", None, TypeError),
+        ("reach", -1, ValueError),
+        ("scale", "yes", TypeError),
+        ("fit_intercept", 0, TypeError),
+        ("schedule", {}, TypeError),
+        ("random_state", "today", TypeError),
+    ],
+)
+def test_a_parameter_outside_its_range_is_named(parameter: str, value: Any, error: type) -> None:
+    with pytest.raises(error, match=parameter):
+        chosen(**{parameter.split("\\")[0]: value})
+
+
+def test_a_class_with_fewer_rows_than_folds_is_refused() -> None:
+    y = np.where(np.arange(200) < 2, "rare", "usual")
+    with pytest.raises(ValueError, match=r"cv must be at most 2, .* rows of class .*rare"):
+        chosen(y=y, cv=3)
+
+
+def test_one_class_is_refused() -> None:
+    with pytest.raises(ValueError, match="only one class is present"):
+        chosen(y=np.ones(200))
+
+
+@pytest.mark.parametrize(
+    "make", [int, np.random.default_rng, np.random.RandomState], ids=lambda make: make.__name__
+)
+def test_equal_seeds_give_equal_paths(make: Any) -> None:
+    first, second = (chosen(random_state=make(7)) for _ in range(2))
+    assert first.path_ == second.path_
+
+
+def test_seeds_beyond_32_bits_are_accepted() -> None:
+    assert chosen(random_state=2**40).sparsity_ == 2
+
+
+@pytest.mark.slow
+def test_processes_give_the_same_path() -> None:
+    assert chosen(n_jobs=2).path_ == CHOSEN.path_
+
+
+def test_feature_names_are_kept_and_checked() -> None:
+    X = pd.DataFrame(TABLE.X, columns=[f"column {j}" for j in range(8)])
+    model = chosen(X)
+    assert model.feature_names_in_.tolist() == model.best_.feature_names_in_.tolist()
+    assert np.array_equal(model.predict(X), model.best_.predict(X))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(X[X.columns[::-1]])
+
+
+def test_a_sparse_table_is_chosen_on() -> None:
+    assert chosen(TABLE.csr).sparsity_ == 2
+
+
+def test_missing_values_name_this_estimator() -> None:
+    X = TABLE.X.copy()
+    X[5, 1] = np.nan
+    with pytest.raises(ValueError, match=r"X\[5, 1\] = nan. HalfspaceClassifierCV"):
+        chosen(X)
+
+
+def test_predicting_before_fitting_is_refused() -> None:
+    with pytest.raises(NotFittedError):
+        HalfspaceClassifierCV().predict(TABLE.X)
+
+
+def test_it_survives_pickling_and_cloning() -> None:
+    again = pickle.loads(pickle.dumps(CHOSEN))
+    assert np.array_equal(again.predict(TABLE.X), CHOSEN.predict(TABLE.X))
+    assert clone(CHOSEN).get_params() == CHOSEN.get_params()

@@ -1,0 +1,129 @@
+"""What every rival must do, whatever its idea: the scikit-learn contract, and clear errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import check_estimator
+
+from thresher import rivals
+from thresher.rivals import (
+    IterativeTrimmedLoss,
+    LinearSVMCV,
+    NormFilter,
+    Sever,
+    SparseLogisticRegressionCV,
+    TrimmedHardThresholding,
+    TrimmedMean,
+)
+from thresher.rivals.tuned import l1_logistic
+
+BASE = l1_logistic(1.0, 0)
+# With a base of fixed C and two folds, because the contract asks for hundreds of fits.
+RIVALS: dict[str, Any] = {
+    "IterativeTrimmedLoss": IterativeTrimmedLoss(estimator=BASE),
+    "LinearSVMCV": LinearSVMCV(cv=2, random_state=0),
+    "NormFilter": NormFilter(estimator=BASE),
+    "Sever": Sever(estimator=BASE),
+    "SparseLogisticRegressionCV": SparseLogisticRegressionCV(cv=2, random_state=0),
+    "TrimmedHardThresholding": TrimmedHardThresholding(),
+    "TrimmedMean": TrimmedMean(),
+}
+WITH_NOISE_RATE = [name for name in RIVALS if "noise_rate" in RIVALS[name].get_params()]
+
+
+def word_counts(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """A table of small counts, mostly zero, whose class depends on two columns."""
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(0.4, size=(300, 12)).astype(float)
+    y = np.where(X[:, 2] + 0.1 * rng.random(300) > X[:, 5], "spam", "ham")
+    return X, y
+
+
+def test_every_public_rival_is_in_the_table() -> None:
+    assert set(RIVALS) == set(rivals.__all__)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.parametrize("name", RIVALS)
+def test_a_rival_keeps_the_contract_of_scikit_learn(name: str) -> None:
+    check_estimator(RIVALS[name])
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_sparse_rows_give_the_model_of_the_same_dense_rows(name: str) -> None:
+    X, y = word_counts()
+    rival = clone(RIVALS[name]).set_params(standardize=False)
+    dense = clone(rival).fit(X, y)
+    sparse = rival.fit(sp.csr_matrix(X), y)
+    np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-6)
+    np.testing.assert_allclose(sparse.intercept_, dense.intercept_, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_predictions_are_the_labels_that_were_given(name: str) -> None:
+    X, y = word_counts()
+    rival = clone(RIVALS[name]).fit(X, y)
+    assert set(rival.predict(X)) == {"ham", "spam"}
+    assert rival.score(X, y) > 0.8
+    np.testing.assert_array_equal(rival.predict(X) == "spam", rival.decision_function(X) > 0)
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_the_units_of_a_column_do_not_matter(name: str) -> None:
+    X, y = word_counts()
+    units = np.logspace(-3, 3, X.shape[1])
+    there = clone(RIVALS[name]).fit(X, y).decision_function(X)
+    here = clone(RIVALS[name]).fit(X * units, y).decision_function(X * units)
+    np.testing.assert_allclose(here, there, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", WITH_NOISE_RATE)
+@pytest.mark.parametrize("noise_rate", [-0.1, 0.5, float("nan")])
+def test_an_impossible_noise_rate_is_refused(name: str, noise_rate: float) -> None:
+    rival = clone(RIVALS[name]).set_params(noise_rate=noise_rate)
+    with pytest.raises(ValueError, match="noise_rate must be"):
+        rival.fit(*word_counts())
+
+
+@pytest.mark.parametrize(
+    ("rival", "message"),
+    [
+        (TrimmedMean(sparsity=0), "sparsity must be at least 1, got 0"),
+        (TrimmedHardThresholding(sparsity=0), "sparsity must be at least 1, got 0"),
+        (TrimmedHardThresholding(tol=0.0), "tol must be greater than 0"),
+        (TrimmedHardThresholding(max_iter=0), "max_iter must be at least 1"),
+        (IterativeTrimmedLoss(max_iter=0, estimator=BASE), "max_iter must be at least 1"),
+        (Sever(loss="squared"), 'loss must be "logistic" or "hinge", got \'squared\''),
+        (Sever(removal_factor=0.0), "removal_factor must be greater than 0"),
+        (Sever(n_rounds=0), "n_rounds must be at least 1"),
+        (SparseLogisticRegressionCV(max_nonzeros=0), "max_nonzeros must be at least 1"),
+        (SparseLogisticRegressionCV(cv=1), "cv must be at least 2, got 1"),
+    ],
+)
+def test_an_impossible_parameter_is_named(rival: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        rival.fit(*word_counts())
+
+
+@pytest.mark.parametrize("labels", [np.ones(300), np.arange(300) % 3])
+def test_one_class_or_three_are_refused(labels: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="class"):
+        TrimmedMean().fit(word_counts()[0], labels)
+
+
+def test_a_base_that_is_not_linear_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"must be a linear classifier .* DecisionTreeClassifier"):
+        NormFilter(estimator=DecisionTreeClassifier()).fit(*word_counts())
+
+
+def test_more_features_than_there_are_means_all() -> None:
+    X, y = word_counts()
+    np.testing.assert_array_equal(
+        TrimmedMean(sparsity=1000).fit(X, y).coef_, TrimmedMean(sparsity=12).fit(X, y).coef_
+    )
