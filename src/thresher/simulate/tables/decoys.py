@@ -27,7 +27,7 @@ from thresher.validation import FloatArray
 _N_REFITS = 20
 _STEPS_PER_REFIT = 10  # from the last fit, which is close
 _N_GRADIENT_STEPS = 100
-_STEP_LENGTH = 3.0  # times the safe one; a heuristic: a learner that overshoots calls up more points
+_STEP_LENGTH = 3.0  # times the safe one; a heuristic: overshooting calls up more points
 _BLENDS = np.linspace(0.0, 1.0, 5)
 
 # What the learner makes of the table when the last of the added points is new.
