@@ -82,7 +82,7 @@ def test_the_first_band_is_everything_and_the_others_are_not(run: SimulatedRun) 
 def test_clean_rows_are_learned_whatever_the_distribution(distribution: str) -> None:
     run = run_simulation(replace(CLEAN, distribution=distribution), seed=0)
     assert run.status == "finished"
-    assert run.error is not None and run.error < 0.1
+    assert run.error is not None and run.error < 0.25  # few labels
 
 
 def test_without_noise_nothing_is_dirty() -> None:

@@ -21,7 +21,7 @@ def sparse_rows(seed: int, n_rows: int = 40, n_features: int = 7) -> np.ndarray:
     return rng.standard_normal((n_rows, n_features)) * (rng.random((n_rows, n_features)) < density)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), n_trimmed=st.integers(0, 19))
 def test_a_trimmed_mean_is_the_mean_of_the_middle_values(seed: int, n_trimmed: int) -> None:
     X = sparse_rows(seed)
@@ -63,7 +63,7 @@ def test_the_number_of_planted_rows_is_rounded_up_and_stays_below_half(
     assert n_planted(noise_rate, n_rows) == expected
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_no_other_offset_has_fewer_wrong_rows(seed: int) -> None:
     rng = np.random.default_rng(seed)
