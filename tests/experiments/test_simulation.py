@@ -80,9 +80,9 @@ def test_the_first_band_is_everything_and_the_others_are_not(run: SimulatedRun) 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_clean_rows_are_learned_whatever_the_distribution(distribution: str) -> None:
-    run = run_simulation(replace(CLEAN, distribution=distribution), seed=0)
-    assert run.status == "finished"
-    assert run.error is not None and run.error < 0.25  # few labels
+    spec = replace(CLEAN, distribution=distribution)
+    errors = [run_simulation(spec, seed=seed).error for seed in range(3)]
+    assert sorted(error for error in errors if error is not None)[1] < 0.05
 
 
 def test_without_noise_nothing_is_dirty() -> None:

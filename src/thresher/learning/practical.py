@@ -158,8 +158,9 @@ class PracticalSchedule:
         n_shrinking = math.log(min(last_radius / self.first_radius, 1.0)) / math.log(self.shrink)
         n_phases = 2 + math.floor(n_shrinking + 0.5)
         if not self.use_every_row:
-            affordable = self.n_labels(task) / (self.min_labels_per_phase * task.sparsity)
-            n_phases = min(n_phases, math.floor(affordable))
+            needed, n_labels = self.min_labels_per_phase * task.sparsity, self.n_labels(task)
+            n_later = math.floor((1 - self.first_label_share) * n_labels / needed)
+            n_phases = min(n_phases, math.floor(n_labels / needed), 1 + n_later)
         return max(1, n_phases)
 
     def n_labels(self, task: Task) -> int:
