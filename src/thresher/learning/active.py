@@ -12,20 +12,13 @@ import numpy as np
 
 from thresher.errors import BudgetExceeded, LearningStopped, UncertifiedPhase
 from thresher.learning.algorithm import LabelRequest, Request, Schedule, learn
+from thresher.learning.answers import check_told, unanswered
 from thresher.learning.history import History, PhaseOutcome
 from thresher.learning.journal import Journal, load_journal, save_journal
 from thresher.learning.practical import PracticalSchedule
 from thresher.learning.recording import RecordedSource
 from thresher.learning.task import Task
-from thresher.oracles import (
-    Draw,
-    IdArray,
-    LabelSource,
-    as_instance_source,
-    check_answers,
-    reveal_labels,
-)
-from thresher.oracles.requests import check_ids
+from thresher.oracles import Draw, IdArray, LabelSource, as_instance_source, reveal_labels
 from thresher.validation import FloatArray, Rows
 
 
@@ -148,17 +141,8 @@ class ActiveLearner:
         if not isinstance(request, LabelRequest):
             what = "learning is over" if self._is_over else "call ask first"
             raise LearningStopped(f"tell was called without a question: {what}")
-        asked = request.ids[self._missing(request)]
-        told = asked if ids is None else check_ids(ids)
-        self._check_asked(told, request)
-        if told.size == 0 and np.asarray(labels).size == 0:
-            return
-        try:
-            values = check_answers(labels, told)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"{error}; {self._kept()}") from error
-        self._check_consistent(told, values)
-        self._journal.labels.update(zip(told.tolist(), values.tolist()))
+        known = self._journal.labels
+        known.update(check_told(labels, ids, request, known))
 
     def learn_from(self, label_source: LabelSource) -> ActiveLearner:
         """This learner, finished: it asks a label source for everything it still wants to know.
@@ -277,7 +261,7 @@ class ActiveLearner:
         while not self._is_over:
             request = self._request
             if isinstance(request, LabelRequest):
-                missing = self._missing(request)
+                missing = unanswered(request, self._journal.labels)
                 if missing.size:
                     self._refuse_overspending(missing.size)
                     return Question(request.ids[missing], request.X[missing], request.phase)
@@ -321,10 +305,6 @@ class ActiveLearner:
                     stacklevel=5,
                 )
 
-    def _missing(self, request: LabelRequest) -> IdArray:
-        known = self._journal.labels
-        return np.flatnonzero([i not in known for i in request.ids.tolist()])
-
     def _refuse_overspending(self, n_wanted: int) -> None:
         budget = self._task.label_budget
         if budget is not None and n_wanted + self.n_labels_ > budget:
@@ -334,24 +314,6 @@ class ActiveLearner:
                 n_left=budget - self.n_labels_,
                 kept=f"{self.n_labels_} labels and {len(self._phases)} phases are kept",
             )
-
-    def _check_asked(self, ids: IdArray, request: LabelRequest) -> None:
-        unknown = np.flatnonzero(~np.isin(ids, request.ids))
-        if unknown.size:
-            raise ValueError(
-                f"ids[{unknown[0]}] = {ids[unknown[0]]} was not asked for; {self._kept()}"
-            )
-
-    def _check_consistent(self, ids: IdArray, values: FloatArray) -> None:
-        seen = dict(self._journal.labels)
-        for i, value in zip(ids.tolist(), values.tolist()):
-            if seen.setdefault(i, value) != value:
-                raise ValueError(
-                    f"id {i} was told {seen[i]:+g} before, and {value:+g} now; {self._kept()}"
-                )
-
-    def _kept(self) -> str:
-        return f"the {self.n_labels_} labels told before are kept"
 
 
 def learn_actively(pool: object, label_source: LabelSource, **options: Any) -> ActiveLearner:
