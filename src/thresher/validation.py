@@ -73,6 +73,21 @@ def check_fraction(value: object, name: str) -> float:
     return number
 
 
+def check_noise_rate(value: object, name: str = "noise_rate") -> float:
+    """The value as a share of rows that an adversary may own: at least 0 and below one half.
+
+    Examples
+    --------
+    >>> check_noise_rate(0.5)
+    Traceback (most recent call last):
+    ValueError: noise_rate must be at least 0 and below 0.5, got 0.5
+    """
+    rate = check_number(value, name)
+    if not 0 <= rate < 0.5:
+        raise ValueError(f"{name} must be at least 0 and below 0.5, got {rate}")
+    return rate
+
+
 def check_count(value: object, name: str, *, minimum: int = 1) -> int:
     """The value as an integer of at least `minimum`."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):

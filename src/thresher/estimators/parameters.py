@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from thresher.learning import PracticalSchedule
-from thresher.validation import check_count, check_number
+from thresher.validation import check_count
+from thresher.validation import check_noise_rate as check_noise_rate
 
 ALL_FEATURES = "all"
 
@@ -18,14 +19,6 @@ def check_switch(value: object, name: str) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
-
-
-def check_noise_rate(value: object, name: str = "noise_rate") -> float:
-    """The value as a share of rows below one half."""
-    rate = check_number(value, name)
-    if not 0 <= rate < 0.5:
-        raise ValueError(f"{name} must be at least 0 and below 0.5, got {rate}")
-    return rate
 
 
 def check_sparsity(value: object, n_features: int, name: str = "sparsity") -> int:

@@ -21,7 +21,7 @@ from thresher.simulate import (
     StudentT,
     Uniform,
 )
-from thresher.validation import check_count, check_number, check_positive
+from thresher.validation import check_count, check_noise_rate, check_positive
 
 # By the names of the command line.
 DISTRIBUTIONS: dict[str, type[Any]] = {
@@ -81,9 +81,9 @@ class SimulationSpec:
         sparsity = check_count(self.sparsity, "sparsity")
         if sparsity > n_features:
             raise ValueError(f"sparsity must be at most n_features = {n_features}, got {sparsity}")
-        _check_rate(self.noise_rate, "noise_rate")
+        check_noise_rate(self.noise_rate)
         if self.told_noise_rate is not None:
-            _check_rate(self.told_noise_rate, "told_noise_rate")
+            check_noise_rate(self.told_noise_rate, "told_noise_rate")
         _check_name(self.distribution, "distribution", DISTRIBUTIONS)
         _check_name(self.adversary, "adversary", {NOBODY: None, **ADVERSARIES})
         if self.noise_rate > 0 and self.adversary == NOBODY:
@@ -160,11 +160,6 @@ class SimulationSpec:
 def _plain(values: dict[str, Any]) -> dict[str, Any]:
     """The values without their NumPy types, which JSON does not know."""
     return {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
-
-
-def _check_rate(value: object, name: str) -> None:
-    if not 0 <= check_number(value, name) < 0.5:
-        raise ValueError(f"{name} must be at least 0 and below 0.5, got {value}")
 
 
 def _check_name(value: object, name: str, known: Mapping[str, Any]) -> None:

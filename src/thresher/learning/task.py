@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from thresher.validation import check_count, check_number
+from thresher.validation import check_count, check_noise_rate, check_number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,9 +34,7 @@ class Task:
     def __post_init__(self) -> None:
         n_features = check_count(self.n_features, "n_features")
         sparsity = min(check_count(self.sparsity, "sparsity"), n_features)
-        noise_rate = check_number(self.noise_rate, "noise_rate")
-        if not 0 <= noise_rate < 0.5:
-            raise ValueError(f"noise_rate must be at least 0 and below 0.5, got {noise_rate}")
+        noise_rate = check_noise_rate(self.noise_rate)
         target_error, label_budget = self.target_error, self.label_budget
         if target_error is not None:
             target_error = check_number(target_error, "target_error")

@@ -33,7 +33,7 @@ from thresher.learning.history import History
 from thresher.learning.phase import Cost, Phase
 from thresher.learning.task import Task
 from thresher.oracles import Draw
-from thresher.validation import check_count, check_fraction, check_number
+from thresher.validation import check_count, check_noise_rate, check_number
 
 __all__ = ["PaperConstants", "TheorySchedule"]
 
@@ -84,7 +84,7 @@ class TheorySchedule:
             "sparsity": check_count,
             "target_error": _check_probability,
             "failure_probability": _check_probability,
-            "noise_rate": check_fraction,
+            "noise_rate": check_noise_rate,
         }
         for name, check in checks.items():
             object.__setattr__(self, name, check(getattr(self, name), name))
@@ -96,8 +96,6 @@ class TheorySchedule:
             raise ValueError(
                 f"sparsity must be at most n_features = {self.n_features}, got {self.sparsity}"
             )
-        if self.noise_rate >= 0.5:
-            raise ValueError(f"noise_rate must be below 0.5, got {self.noise_rate}")
         if 2.0 ** (-self.n_phases - 3) < _SMALLEST_RADIUS:
             raise ValueError(
                 f"target_error = {self.target_error} asks for a search radius below "

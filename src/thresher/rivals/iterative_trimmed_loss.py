@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from thresher.rivals.linear import check_noise_rate, n_planted
+from thresher.rivals.linear import n_planted
 from thresher.rivals.refitting import RefittingRival, fit_halfspace, margins
 from thresher.rivals.trimming import rows_without_worst
-from thresher.validation import FloatArray, Rows, check_count
+from thresher.validation import FloatArray, Rows, check_count, check_noise_rate
 
 
 class IterativeTrimmedLoss(RefittingRival):

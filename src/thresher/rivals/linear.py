@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thresher.rivals.columns import ColumnScaling
-from thresher.validation import FloatArray, Rows, check_fraction
+from thresher.validation import FloatArray, Rows, check_noise_rate
 
 SignArray = FloatArray  # (n,) labels of -1 and +1
 
@@ -83,21 +83,6 @@ class LinearRival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def check_noise_rate(value: object) -> float:
-    """The value as a share of planted rows: at least 0 and below one half.
-
-    Examples
-    --------
-    >>> check_noise_rate(0.5)
-    Traceback (most recent call last):
-    ValueError: noise_rate must be at least 0 and below 0.5, got 0.5
-    """
-    noise_rate = check_fraction(value, "noise_rate")
-    if noise_rate >= 0.5:
-        raise ValueError(f"noise_rate must be at least 0 and below 0.5, got {noise_rate}")
-    return noise_rate
 
 
 def n_planted(noise_rate: float, n_rows: int) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, svds
 
-from thresher.rivals.linear import check_noise_rate, n_planted
+from thresher.rivals.linear import n_planted
 from thresher.rivals.refitting import (
     RefittingRival,
     fit_halfspace,
@@ -17,7 +17,14 @@ from thresher.rivals.refitting import (
     margins,
 )
 from thresher.rivals.trimming import rows_without_worst
-from thresher.validation import FloatArray, Rows, check_count, check_positive, is_sparse
+from thresher.validation import (
+    FloatArray,
+    Rows,
+    check_count,
+    check_noise_rate,
+    check_positive,
+    is_sparse,
+)
 
 _SLOPES: dict[str, Callable[[FloatArray], FloatArray]] = {
     "logistic": logistic_slopes,

@@ -6,9 +6,9 @@ import numpy as np
 from scipy.special import expit
 
 from thresher.geometry import hard_threshold
-from thresher.rivals.linear import LinearRival, check_noise_rate, n_planted
+from thresher.rivals.linear import LinearRival, n_planted
 from thresher.rivals.trimming import trimmed_column_means, trimmed_mean
-from thresher.validation import FloatArray, Rows, check_count, check_positive
+from thresher.validation import FloatArray, Rows, check_count, check_noise_rate, check_positive
 
 
 class TrimmedHardThresholding(LinearRival):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from thresher.geometry import hard_threshold
-from thresher.rivals.linear import LinearRival, check_noise_rate, n_planted
+from thresher.rivals.linear import LinearRival, n_planted
 from thresher.rivals.trimming import trimmed_column_means
-from thresher.validation import FloatArray, Rows, check_count
+from thresher.validation import FloatArray, Rows, check_count, check_noise_rate
 
 
 class TrimmedMean(LinearRival):
