@@ -12,12 +12,13 @@ import thresher
 
 PACKAGE = Path(str(thresher.__file__)).parent
 
-FOUNDATIONS = {"errors", "validation", "memory"}
+FOUNDATIONS = {"errors", "validation", "memory", "files"}
 # What each layer may import besides itself; a layer that is not listed may not exist.
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "validation": {"errors"},
     "memory": {"errors"},
+    "files": set(),
     "certificates": set(),
     "geometry": FOUNDATIONS,
     "solvers": FOUNDATIONS | {"geometry", "certificates"},

@@ -571,7 +571,7 @@ def test_a_write_that_fails_leaves_the_old_file(
     def fail(*_args: Any, **_options: Any) -> Any:
         raise error
 
-    owner = {"savez": journal_module.np, "fsync": journal_module.os, "replace": Path}[step]
+    owner = {"savez": journal_module.np, "fsync": os, "replace": Path}[step]
     with monkeypatch.context() as patch:
         patch.setattr(owner, step, fail)
         with pytest.raises(type(error)):

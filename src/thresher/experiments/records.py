@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from thresher.errors import DamagedFile
 from thresher.experiments.spec import SimulationSpec
+from thresher.files import write_text
 
 FORMAT, VERSION = "thresher-simulation", 2
 
@@ -133,10 +134,7 @@ class SimulatedRun:
 def save_runs(path: str | Path, runs: Iterable[SimulatedRun]) -> None:
     """Write the runs to a JSON file, at once: an interrupt leaves the old file or the new one."""
     content = {"format": FORMAT, "version": VERSION, "runs": [run.as_record() for run in runs]}
-    path = Path(path)
-    unfinished = path.with_name(path.name + ".part")
-    unfinished.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    unfinished.replace(path)
+    write_text(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 
 def load_runs(path: str | Path) -> list[SimulatedRun]:

@@ -8,7 +8,6 @@ stream or an oracle cannot be drawn again and are saved with them.
 from __future__ import annotations
 
 import json
-import os
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -19,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from thresher.errors import DamagedFile
+from thresher.files import replacing
 from thresher.learning.constants import PaperConstants
 from thresher.learning.practical import PracticalSchedule
 from thresher.learning.task import Task
@@ -76,7 +76,7 @@ class SavedRun:
 
 
 def save_journal(path: str | Path, journal: Journal, task: Task, schedule: object) -> None:
-    """Write a run to an NPZ file: under another name first, so that none is ever half-written."""
+    """Write a run to an NPZ file, at once: an interrupt leaves the old file or the new one."""
     arrays: dict[str, Any] = {
         "label_ids": np.array(list(journal.labels), dtype=np.int64),
         "label_values": np.array(list(journal.labels.values()), dtype=np.float64),
@@ -96,13 +96,8 @@ def save_journal(path: str | Path, journal: Journal, task: Task, schedule: objec
         "arrays": sorted(arrays),
     }
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    path = Path(path)
-    temporary = path.with_name(path.name + ".part")
-    with temporary.open("wb") as file:
+    with replacing(path) as file:
         np.savez(file, **arrays)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
 
 
 def load_journal(path: str | Path) -> SavedRun:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from thresher.experiments.arena.standings import Standings
 from thresher.experiments.arena.summary import CELL_KEYS, Cell, cells_of
+from thresher.files import write_text
 
 PILOT, COUNTED = "pilot", "counted"
 _MEASURED = ("n_labels", "n_draws", "seconds")
@@ -38,13 +40,12 @@ def save_cells(standings: Sequence[Standings], out: str | Path) -> None:
     ...     len(Path(folder, "cells.csv").read_text().split(",")) == len(COLUMNS)
     True
     """
-    unfinished = Path(out).with_name(Path(out).name + ".part")
-    with unfinished.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        for part in standings:
-            writer.writerows(_rows(part))
-    unfinished.replace(out)
+    text = StringIO(newline="")
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for part in standings:
+        writer.writerows(_rows(part))
+    write_text(out, text.getvalue())
 
 
 def _rows(standings: Standings) -> Iterator[dict[str, Any]]:

@@ -20,6 +20,7 @@ from thresher.experiments.arena.summary import WORST_ERROR, Cell
 from thresher.experiments.arena.sweep import Sweep
 from thresher.experiments.arena.trials import FlatRecord
 from thresher.experiments.tables import rate
+from thresher.files import write_text
 
 
 def save_report(folder: str | Path, out: str | Path) -> None:
@@ -38,9 +39,7 @@ def save_report(folder: str | Path, out: str | Path) -> None:
     ...     sorted(path.name for path in Path(folder).iterdir())
     ['records.jsonl', 'report.html']
     """
-    unfinished = Path(out).with_name(Path(out).name + ".part")
-    unfinished.write_text(make_page(load_standings(folder)), encoding="utf-8")
-    unfinished.replace(out)
+    write_text(out, make_page(load_standings(folder)))
 
 
 def load_standings(folder: str | Path) -> list[Standings]:

@@ -1,0 +1,59 @@
+"""Files that are written at once: whoever looks sees the old content or the new, never a part."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[BinaryIO]:
+    """A file to write to, which takes the place of `path` when the block ends without an error.
+
+    Until then it lies beside it under the name `path` + ".part"; after an error, or an interrupt,
+    it is gone and `path` is as it was. What is no file but a device or a pipe is written directly.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(f"{folder}/answer.bin") as file:
+    ...         _ = file.write(bytes([42]))
+    ...     [path.name for path in Path(folder).iterdir()]
+    ['answer.bin']
+    """
+    path = Path(path)
+    if path.exists() and not path.is_file():  # /dev/stdout must not be replaced
+        with path.open("wb") as file:
+            yield file
+        return
+    unfinished = path.with_name(path.name + ".part")
+    file = unfinished.open("wb")
+    try:
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text in UTF-8, at once.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_text(f"{folder}/answer.txt", "forty-two")
+    ...     Path(folder, "answer.txt").read_text(encoding="utf-8")
+    'forty-two'
+    """
+    content = text.encode()
+    with replacing(path) as file:
+        file.write(content)
