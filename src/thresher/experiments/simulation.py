@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from thresher.experiments.records import SimulatedPhase, SimulatedRun
-from thresher.experiments.spec import SimulationSpec
+from thresher.experiments.spec import SimulationSpec, plain
 from thresher.experiments.witness import Stopwatch, Witness
 from thresher.learning import ActiveLearner, PhaseOutcome
 from thresher.simulate import ErrorEstimate, MaliciousOracle, random_target
@@ -146,7 +146,7 @@ def _phase_record(
         dirty_labels=witness.dirty_labels(phase=index),
         error=float(estimate.value),
         error_standard_error=float(estimate.standard_error),
-        **{name: _plain(getattr(outcome, name)) for name in _OUTCOME},
+        **{name: plain(getattr(outcome, name)) for name in _OUTCOME},
     )
 
 
@@ -176,11 +176,6 @@ def software_versions() -> dict[str, str]:
     """
     packages = {name: version(name) for name in ("numpy", "scipy", "thresher")}
     return {"python": platform.python_version(), **packages}
-
-
-def _plain(value: Any) -> Any:
-    """The value without its NumPy type, which JSON does not know."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _finite(value: float) -> float | None:

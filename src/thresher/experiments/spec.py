@@ -153,13 +153,20 @@ class SimulationSpec:
 
     def as_record(self) -> dict[str, Any]:
         """The parameters as plain numbers and names."""
-        values = {**asdict(self), "schedule": _plain(dict(self.schedule))}
-        return _plain(values)
+        schedule = {name: plain(value) for name, value in self.schedule.items()}
+        values = {**asdict(self), "schedule": schedule}
+        return {name: plain(value) for name, value in values.items()}
 
 
-def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    """The values without their NumPy types, which JSON does not know."""
-    return {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
+def plain(value: Any) -> Any:
+    """The value without its NumPy type, which JSON does not know.
+
+    Examples
+    --------
+    >>> plain(np.float64(0.5)), plain("gaussian")
+    (0.5, 'gaussian')
+    """
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _check_name(value: object, name: str, known: Mapping[str, Any]) -> None:
