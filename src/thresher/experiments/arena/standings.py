@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from thresher.experiments.arena.summary import CELL_KEYS, Cell, cells_of, worst_strengths
+from thresher.experiments.arena.summary import (
+    CELL_KEYS,
+    Cell,
+    cells_of,
+    latest_records,
+    worst_strengths,
+)
 from thresher.experiments.arena.sweep import Sweep
 from thresher.experiments.arena.trials import FlatRecord
 
@@ -82,7 +88,7 @@ class Standings:
 
         A sweep owns what it would run, whoever ran it. Without the sweep, the name decides.
         """
-        latest = {record["run"]: record for record in records}
+        latest = latest_records(records)
         named = {run for run, record in latest.items() if arena_of(record) == name}
         if sweep is None:
             return cls(name, None, tuple(latest[run] for run in latest if run in named))

@@ -75,10 +75,21 @@ def error_of(record: FlatRecord) -> float:
     return float(record["error"])
 
 
+def latest_records(records: Iterable[FlatRecord]) -> dict[str, FlatRecord]:
+    """The last record of each run, by the run's id: a failure may have been tried again.
+
+    Examples
+    --------
+    >>> latest_records([{"run": "a", "status": "died"}, {"run": "a", "status": "finished"}])
+    {'a': {'run': 'a', 'status': 'finished'}}
+    """
+    return {record["run"]: record for record in records}
+
+
 def cells_of(records: Iterable[FlatRecord]) -> list[Cell]:
     """The records grouped by everything but the seed, in the order of their first appearance.
 
-    Of several records of one run (a failure that was tried again), the last counts.
+    Of several records of one run the last counts.
 
     Examples
     --------
@@ -88,9 +99,8 @@ def cells_of(records: Iterable[FlatRecord]) -> list[Cell]:
     >>> [(cell.key["sparsity"], len(cell.records)) for cell in cells]
     [(1, 1), (2, 1)]
     """
-    latest = {record["run"]: record for record in records}
     groups: dict[tuple[Any, ...], list[FlatRecord]] = {}
-    for record in latest.values():
+    for record in latest_records(records).values():
         groups.setdefault(_same(cell_key(record)), []).append(record)
     return [Cell(dict(key), tuple(group)) for key, group in groups.items()]
 
