@@ -37,8 +37,8 @@ def format_seeds(seeds: Iterable[int]) -> str:
 
     Examples
     --------
-    >>> format_seeds([7, 0, 1, 2, 2])
-    '0-2, 7'
+    >>> format_seeds([7, 0, 1, 2, 2]), format_seeds([])
+    ('0-2, 7', 'none')
     """
     ranges: list[list[int]] = []
     for seed in sorted(set(seeds)):
@@ -46,7 +46,7 @@ def format_seeds(seeds: Iterable[int]) -> str:
             ranges[-1][1:] = [seed]
         else:
             ranges.append([seed])
-    return ", ".join("-".join(map(str, ends)) for ends in ranges)
+    return ", ".join("-".join(map(str, ends)) for ends in ranges) or "none"
 
 
 def _is_number(text: str) -> bool:

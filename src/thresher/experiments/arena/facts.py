@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from thresher.experiments.arena.standings import Standings, count_runs
 from thresher.experiments.progress import duration
+from thresher.experiments.seeds import format_seeds as format_seeds
 from thresher.experiments.tables import count
 
 _STATUSES = ("finished", "failed", "timed out", "died")
@@ -69,21 +70,3 @@ def _values(standings: Standings, name: str) -> str:
     """Every value that the records have under a name."""
     found = dict.fromkeys(str(record[name]) for record in standings.records if name in record)
     return " and ".join(found)
-
-
-def format_seeds(seeds: Iterable[int]) -> str:
-    """The seeds as a short list with ranges, in ascending order.
-
-    Examples
-    --------
-    >>> format_seeds([7, 0, 1, 2]), format_seeds([])
-    ('0-2, 7', 'none')
-    """
-    ranges: list[tuple[int, int]] = []
-    for seed in sorted(set(seeds)):
-        if ranges and seed == ranges[-1][1] + 1:
-            ranges[-1] = (ranges[-1][0], seed)
-        else:
-            ranges.append((seed, seed))
-    parts = [str(first) if first == last else f"{first}-{last}" for first, last in ranges]
-    return ", ".join(parts) or "none"
