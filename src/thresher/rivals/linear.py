@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from thresher.estimators.tables import check_two_classes
 from thresher.rivals.columns import ColumnScaling
 from thresher.validation import FloatArray, Rows, check_noise_rate
 
@@ -55,16 +55,8 @@ class LinearRival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _check_table(self, X: object, y: object) -> tuple[Rows, SignArray]:
         """The rows as floats and the labels as signs; the larger label is the positive one."""
         rows, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        check_classification_targets(labels)
-        kind = type_of_target(labels, input_name="y")
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        if self.classes_.size > 2:
-            raise ValueError(
-                f"Only binary classification is supported. The type of the target is {kind}."
-            )
-        if self.classes_.size < 2:
-            raise ValueError(f"y must hold two classes, but has only one class: {self.classes_[0]}")
-        return rows, np.where(codes == 1, 1.0, -1.0)
+        self.classes_, signs = check_two_classes(labels)
+        return rows, signs
 
     def decision_function(self, X: object) -> FloatArray:
         """The signed score w·x + b of each row; above zero means the second class."""
