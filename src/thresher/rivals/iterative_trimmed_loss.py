@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from thresher.rivals.linear import n_planted
 from thresher.rivals.refitting import RefittingRival, fit_halfspace, margins
 from thresher.rivals.trimming import rows_without_worst
-from thresher.validation import FloatArray, Rows, check_count, check_noise_rate
+from thresher.validation import FloatArray, Rows, check_count
 
 
 class IterativeTrimmedLoss(RefittingRival):
@@ -59,15 +58,17 @@ class IterativeTrimmedLoss(RefittingRival):
         max_iter: int = 20,
         random_state: Any = None,
     ) -> None:
-        self.noise_rate = noise_rate
-        self.estimator = estimator
-        self.max_nonzeros = max_nonzeros
-        self.standardize = standardize
+        super().__init__(
+            noise_rate,
+            estimator=estimator,
+            max_nonzeros=max_nonzeros,
+            standardize=standardize,
+            random_state=random_state,
+        )
         self.max_iter = max_iter
-        self.random_state = random_state
 
     def _learn(self, rows: Rows, signs: FloatArray) -> tuple[FloatArray, float]:
-        n_dropped = n_planted(check_noise_rate(self.noise_rate), signs.size)
+        n_dropped = self._n_planted(signs.size)
         base = self._base(rows, signs)
         kept = np.arange(signs.size)
         halfspace = fit_halfspace(base, rows, signs)

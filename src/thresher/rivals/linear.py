@@ -52,6 +52,10 @@ class LinearRival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _learn(self, rows: Rows, signs: SignArray) -> tuple[FloatArray, float]:
         raise NotImplementedError
 
+    def _n_planted(self, n_rows: int) -> int:
+        """How many of the rows may be planted at this rival's noise rate."""
+        return n_planted(check_noise_rate(self.noise_rate), n_rows)
+
     def _check_table(self, X: object, y: object) -> tuple[Rows, SignArray]:
         """The rows as floats and the labels as signs; the larger label is the positive one."""
         rows, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from thresher.rivals.linear import n_planted
 from thresher.rivals.refitting import RefittingRival, fit_halfspace
 from thresher.rivals.trimming import rows_without_worst
-from thresher.validation import FloatArray, Rows, check_noise_rate, is_sparse
+from thresher.validation import FloatArray, Rows, is_sparse
 
 
 class NormFilter(RefittingRival):
@@ -43,23 +40,8 @@ class NormFilter(RefittingRival):
     20
     """
 
-    def __init__(
-        self,
-        noise_rate: float = 0.05,
-        *,
-        estimator: Any = None,
-        max_nonzeros: int | None = None,
-        standardize: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.noise_rate = noise_rate
-        self.estimator = estimator
-        self.max_nonzeros = max_nonzeros
-        self.standardize = standardize
-        self.random_state = random_state
-
     def _learn(self, rows: Rows, signs: FloatArray) -> tuple[FloatArray, float]:
-        n_dropped = n_planted(check_noise_rate(self.noise_rate), signs.size)
+        n_dropped = self._n_planted(signs.size)
         self.kept_rows_ = rows_without_worst(relative_lengths(rows, signs), n_dropped, signs)
         rows, signs = rows[self.kept_rows_], signs[self.kept_rows_]
         return fit_halfspace(self._base(rows, signs), rows, signs)

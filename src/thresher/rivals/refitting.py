@@ -17,12 +17,27 @@ from thresher.validation import FloatArray, Rows
 class RefittingRival(LinearRival):
     """A rival around a base linear classifier; a subclass says which rows it is fitted on.
 
-    Reads the parameters `estimator` (a linear classifier of scikit-learn's kind, which gets scaled
-    rows and labels -1 and +1; None: L1 logistic regression), `max_nonzeros` and `random_state`
-    (both for the default only).
+    The parameters are those of every such rival. `estimator` is a linear classifier of
+    scikit-learn's kind, which gets scaled rows and labels -1 and +1 (None: L1 logistic
+    regression); `max_nonzeros` and `random_state` are for the default only.
     """
 
     kept_rows_: NDArray[np.intp]
+
+    def __init__(
+        self,
+        noise_rate: float = 0.05,
+        *,
+        estimator: Any = None,
+        max_nonzeros: int | None = None,
+        standardize: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.noise_rate = noise_rate
+        self.estimator = estimator
+        self.max_nonzeros = max_nonzeros
+        self.standardize = standardize
+        self.random_state = random_state
 
     def _base(self, rows: Rows, signs: FloatArray) -> Any:
         """The classifier to fit again and again, unfitted.

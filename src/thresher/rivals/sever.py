@@ -87,14 +87,16 @@ class Sever(RefittingRival):
         standardize: bool = True,
         random_state: Any = None,
     ) -> None:
-        self.noise_rate = noise_rate
-        self.estimator = estimator
-        self.max_nonzeros = max_nonzeros
+        super().__init__(
+            noise_rate,
+            estimator=estimator,
+            max_nonzeros=max_nonzeros,
+            standardize=standardize,
+            random_state=random_state,
+        )
         self.loss = loss
         self.removal_factor = removal_factor
         self.n_rounds = n_rounds
-        self.standardize = standardize
-        self.random_state = random_state
 
     def _learn(self, rows: Rows, signs: FloatArray) -> tuple[FloatArray, float]:
         if self.loss not in _SLOPES:

@@ -6,9 +6,9 @@ import numpy as np
 from scipy.special import expit
 
 from thresher.geometry import hard_threshold
-from thresher.rivals.linear import LinearRival, n_planted
+from thresher.rivals.linear import LinearRival
 from thresher.rivals.trimming import trimmed_column_means, trimmed_mean
-from thresher.validation import FloatArray, Rows, check_count, check_noise_rate, check_positive
+from thresher.validation import FloatArray, Rows, check_count, check_positive
 
 
 class TrimmedHardThresholding(LinearRival):
@@ -67,7 +67,7 @@ class TrimmedHardThresholding(LinearRival):
 
     def _learn(self, rows: Rows, signs: FloatArray) -> tuple[FloatArray, float]:
         sparsity = check_count(self.sparsity, "sparsity")
-        n_trimmed = n_planted(check_noise_rate(self.noise_rate), signs.size)
+        n_trimmed = self._n_planted(signs.size)
         tol = check_positive(self.tol, "tol")
         weights, offset = np.zeros(rows.shape[1]), 0.0
         for step in range(check_count(self.max_iter, "max_iter")):

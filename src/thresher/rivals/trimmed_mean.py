@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from thresher.geometry import hard_threshold
-from thresher.rivals.linear import LinearRival, n_planted
+from thresher.rivals.linear import LinearRival
 from thresher.rivals.trimming import trimmed_column_means
-from thresher.validation import FloatArray, Rows, check_count, check_noise_rate
+from thresher.validation import FloatArray, Rows, check_count
 
 
 class TrimmedMean(LinearRival):
@@ -54,7 +54,7 @@ class TrimmedMean(LinearRival):
 
     def _learn(self, rows: Rows, signs: FloatArray) -> tuple[FloatArray, float]:
         sparsity = check_count(self.sparsity, "sparsity")
-        n_trimmed = n_planted(check_noise_rate(self.noise_rate), signs.size)
+        n_trimmed = self._n_planted(signs.size)
         share = np.where(signs > 0, np.mean(signs > 0), np.mean(signs < 0))
         means = trimmed_column_means(rows, signs / (2 * share), n_trimmed)
         weights = hard_threshold(means, sparsity)
