@@ -29,8 +29,7 @@ _SVM_RANGE = np.logspace(-5, 2, 8)
 def l1_logistic(C: float, random_state: Any = None) -> Any:
     """Scikit-learn's L1 logistic regression with an intercept that is hardly penalized.
 
-    The solver is liblinear: it has no warm start, but on standardized tables it is 2 to 50 times
-    faster than saga with one.
+    The solver is liblinear, because it was faster than saga in our runs on standardized tables.
     """
     return LogisticRegression(
         **_L1,
