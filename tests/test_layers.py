@@ -19,6 +19,7 @@ ALLOWED: dict[str, set[str]] = {
     "validation": {"errors"},
     "memory": {"errors"},
     "files": set(),
+    "progress": set(),
     "certificates": set(),
     "geometry": FOUNDATIONS,
     "solvers": FOUNDATIONS | {"geometry", "certificates"},
@@ -29,7 +30,7 @@ ALLOWED["learning"] = ALLOWED["outliers"] | {"outliers", "oracles"}
 ALLOWED["simulate"] = ALLOWED["learning"] | {"learning"}
 ALLOWED["estimators"] = ALLOWED["learning"] | {"learning"}
 ALLOWED["rivals"] = ALLOWED["estimators"] | {"estimators"}
-ALLOWED["experiments"] = ALLOWED["rivals"] | {"rivals", "simulate"}
+ALLOWED["experiments"] = ALLOWED["rivals"] | {"rivals", "simulate", "progress"}
 ALLOWED["__init__"] = ALLOWED["estimators"] | {"estimators"}
 ALLOWED["demo"] = ALLOWED["experiments"] | {"experiments"}
 ALLOWED["cli"] = {"demo"} | ALLOWED["experiments"] | {"experiments", "__init__"}

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from thresher.certificates import accepts_removal
 from thresher.outliers import OutlierRemoval, RemovalProgress, remove_outliers
+from thresher.progress import progress
 from thresher.solvers import worst_direction_of_rows
 from thresher.validation import FloatArray
 
@@ -185,19 +186,12 @@ def describe_features(planted: Planted, removal: OutlierRemoval) -> str:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[RemovalProgress], object] | None]:
-    """A callback that moves a progress bar, or None if rich is missing."""
-    try:
-        from rich.console import Console
-        from rich.progress import Progress
-    except ImportError:
-        yield None
-        return
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("removing outliers", total=1.0)
+def _progress() -> Iterator[Callable[[RemovalProgress], object]]:
+    """A callback that moves a bar: how near the weights are to what is proven to be the best."""
+    with progress("removing outliers, %", total=100) as move:
 
-        def show(progress: RemovalProgress) -> None:
-            closed = (1 + TOLERANCE) * progress.optimum / max(progress.variance, 1e-300)
-            bar.update(task, completed=min(closed, 1.0))
+        def show(now: RemovalProgress) -> None:
+            closed = (1 + TOLERANCE) * now.optimum / max(now.variance, 1e-300)
+            move(int(100 * min(closed, 1.0)))
 
         yield show

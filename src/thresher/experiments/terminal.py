@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from thresher.errors import ThresherError, UncertifiedPhase
-from thresher.experiments.progress import progress
 from thresher.experiments.records import SimulatedRun, save_runs
 from thresher.experiments.simulation import run_simulation
 from thresher.experiments.spec import SimulationSpec
 from thresher.experiments.tables import describe_phases, describe_seeds, describe_spec
 from thresher.learning import PracticalSchedule
+from thresher.progress import progress
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from thresher.experiments.arena.standings import Standings, count_runs
-from thresher.experiments.progress import duration
 from thresher.experiments.seeds import format_seeds as format_seeds
 from thresher.experiments.tables import count
+from thresher.progress import duration
 
 _STATUSES = ("finished", "failed", "timed out", "died")
 
