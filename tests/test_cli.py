@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import subprocess
 import sys
 import sysconfig
@@ -69,14 +68,22 @@ def test_the_demo_without_extras_says_how_to_get_the_picture(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-# The arena's example takes a while, and is run in test_cli_arena.py, once for all that need it.
-@pytest.mark.parametrize("verb", [None, *(verb.name for verb in cli.VERBS if verb.name != "arena")])
-def test_help_ends_in_an_example_that_runs(verb, tmp_path):
-    help_text = thresher(*([verb] if verb else []), "--help", folder=tmp_path).stdout
-    label, _, example = help_text.strip().splitlines()[-1].partition(": ")
-    program, *arguments = shlex.split(example)
-    assert (label, program) == ("example", "thresher")
-    assert thresher(*arguments, folder=tmp_path).returncode == 0
+# The examples of the others are run where their verbs are tested.
+ELSEWHERE = {"test_cli_laboratory": {"plan", "simulate"}, "test_cli_arena": {"arena"}}
+
+
+def test_every_verb_has_a_place_where_its_example_is_run():
+    assert {verb.name for verb in cli.VERBS} == {"demo"}.union(*ELSEWHERE.values())
+
+
+def test_help_of_the_program_and_of_its_first_verb_end_in_the_same_example(tmp_path, call_cli):
+    ends = {call_cli(text, tmp_path).stdout.splitlines()[-1] for text in ("--help", "demo --help")}
+    assert ends == {f"example: {cli.VERBS[0].example}"}
+
+
+def test_the_example_of_the_demo_runs(tmp_path, call_cli):
+    program, _, arguments = cli.VERBS[0].example.partition(" ")
+    assert (program, call_cli(arguments, tmp_path).returncode) == ("thresher", 0)
 
 
 def test_version_is_the_package_version(tmp_path):
@@ -86,17 +93,17 @@ def test_version_is_the_package_version(tmp_path):
 @pytest.mark.parametrize(
     "arguments",
     [
-        [],
-        ["nonsense"],
-        ["demo", "--nonsense"],
-        ["demo", "--seed", "-1"],
-        ["demo", "--seed", "x"],
-        ["demo", "--out", "picture.txt"],
-        ["demo", "--out", "no/such/folder/picture.png"],
+        "",
+        "nonsense",
+        "demo --nonsense",
+        "demo --seed -1",
+        "demo --seed x",
+        "demo --out picture.txt",
+        "demo --out no/such/folder/picture.png",
     ],
 )
-def test_misuse_is_one_line_and_exit_code_2(arguments, tmp_path):
-    done = thresher(*arguments, folder=tmp_path)
+def test_misuse_is_one_line_and_exit_code_2(arguments, tmp_path, call_cli):
+    done = call_cli(arguments, tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("thresher: error: ")
     assert len(done.stderr.splitlines()) == 1

@@ -20,8 +20,9 @@ from thresher.simulate import ADVERSARIES, LabelFlip
 
 SCRIPT = Path(sysconfig.get_path("scripts")) / "thresher"
 ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "80"}
-SMALL = shlex.split("simulate --features 60 --sparsity 3 --seeds 2 --label-budget 120")
-QUESTION = shlex.split("plan --features 500 --sparsity 10 --error 0.01")
+SIMULATE = "simulate --features 60 --sparsity 3 --seeds 2 --label-budget 120"
+SMALL = shlex.split(SIMULATE)
+QUESTION = "plan --features 500 --sparsity 10 --error 0.01"
 
 
 def thresher(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -42,20 +43,20 @@ def refuse_constant(name: str) -> None:
 # -- plan --------------------------------------------------------------------------------------
 
 
-def test_plan_prints_the_table(tmp_path: Path) -> None:
-    done = thresher(*QUESTION, folder=tmp_path)
+def test_plan_prints_the_table(tmp_path: Path, call_cli) -> None:
+    done = call_cli(QUESTION, tmp_path)
     answer = plan(n_features=500, sparsity=10, target_error=0.01, noise_rate=0.0)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{answer}\n", "")
 
 
-def test_an_impossible_plan_is_an_answer_and_says_so(tmp_path: Path) -> None:
-    done = thresher(*QUESTION, "--noise-rate", "0.05", folder=tmp_path)
+def test_an_impossible_plan_is_an_answer_and_says_so(tmp_path: Path, call_cli) -> None:
+    done = call_cli(f"{QUESTION} --noise-rate 0.05", tmp_path)
     assert done.returncode == 0
     assert "Impossible" in done.stdout
 
 
-def test_plan_prints_a_json_record(tmp_path: Path) -> None:
-    done = thresher(*QUESTION, "--noise-rate", "0.05", "--json", folder=tmp_path)
+def test_plan_prints_a_json_record(tmp_path: Path, call_cli) -> None:
+    done = call_cli(f"{QUESTION} --noise-rate 0.05 --json", tmp_path)
     record = json.loads(done.stdout, parse_constant=refuse_constant)
     answer = plan(n_features=500, sparsity=10, target_error=0.01, noise_rate=0.05)
     assert record["possible"] is False
@@ -98,13 +99,13 @@ def test_simulate_tells_the_first_seed_and_the_summary(simulated) -> None:
     assert "error floor         0.0263" in done.stdout
 
 
-def test_verbose_tells_every_seed(tmp_path: Path) -> None:
-    done = thresher(*SMALL, "--verbose", "--seeds", "3,5-6", folder=tmp_path)
+def test_verbose_tells_every_seed(tmp_path: Path, call_cli) -> None:
+    done = call_cli(f"{SIMULATE} --verbose --seeds 3,5-6", tmp_path)
     assert [f"Seed {seed}: finished" in done.stdout for seed in (3, 4, 5, 6)] == [1, 0, 1, 1]
 
 
-def test_without_noise_nobody_is_needed(tmp_path: Path) -> None:
-    done = thresher(*SMALL, "--noise-rate", "0", folder=tmp_path)
+def test_without_noise_nobody_is_needed(tmp_path: Path, call_cli) -> None:
+    done = call_cli(f"{SIMULATE} --noise-rate 0", tmp_path)
     assert done.returncode == 0
     assert "all of them clean" in done.stdout
 
@@ -151,16 +152,14 @@ def test_progress_goes_to_a_terminal_on_stderr_and_nowhere_else(tmp_path: Path) 
         ("simulate --json .", "--json"),
     ],
 )
-def test_misuse_is_one_line_and_exit_code_2(arguments: str, message: str, capsys) -> None:
-    try:
-        code = cli.main(shlex.split(arguments))
-    except SystemExit as stop:
-        code = stop.code
-    told = capsys.readouterr()
-    assert (code, told.out) == (2, "")
-    assert told.err.startswith("thresher: error: ")
-    assert len(told.err.splitlines()) == 1
-    assert message in told.err
+def test_misuse_is_one_line_and_exit_code_2(
+    arguments: str, message: str, tmp_path: Path, call_cli
+) -> None:
+    done = call_cli(arguments, tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("thresher: error: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert message in done.stderr
 
 
 def test_an_unknown_adversary_is_answered_with_the_known_ones(tmp_path: Path) -> None:
@@ -240,12 +239,14 @@ def test_a_picture_without_matplotlib_is_refused_before_the_work(tmp_path: Path)
 
 
 @pytest.mark.parametrize("verb", ["plan", "simulate"])
-def test_help_fits_a_screen_and_ends_in_an_example_that_runs(verb: str, tmp_path: Path) -> None:
-    lines = thresher(verb, "--help", folder=tmp_path).stdout.rstrip().splitlines()
+def test_help_fits_a_screen_and_ends_in_an_example_that_runs(
+    verb: str, tmp_path: Path, call_cli
+) -> None:
+    lines = call_cli(f"{verb} --help", tmp_path).stdout.rstrip().splitlines()
     assert len(lines) <= 24
-    label, _, example = lines[-1].partition(": ")
+    label, _, example = lines[-1].partition(": thresher ")
     assert label == "example"
-    done = thresher(*shlex.split(example)[1:], folder=tmp_path)
+    done = call_cli(example, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -1,0 +1,40 @@
+"""What all tests share: one BLAS thread a process, and the command line without a process."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+# Two pytest workers fill two cores, and BLAS threads that wait for each other on busy cores took
+# most of the suite's time. Set before NumPy is imported, and hence also for the processes that
+# tests start; tests that compare one thread with two ask for both.
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+Command = Callable[[str, Path], "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def call_cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """`thresher` with these arguments in this folder, in our own process: its start takes longest.
+
+    Whatever needs a terminal, an interrupt or missing modules is run in a process instead.
+    """
+    from thresher import cli  # not before the threads are counted
+
+    def call(arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("COLUMNS", "80")
+        try:
+            code = cli.main(shlex.split(arguments))
+        except SystemExit as stop:  # from the parser
+            code = stop.code
+        told = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, code, told.out, told.err)
+
+    return call
