@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 from thresher import cli
+from thresher.experiments.arena import cluster
 
 SCRIPT = Path(sysconfig.get_path("scripts")) / "thresher"
 ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "80"}
@@ -111,30 +113,34 @@ def test_the_rows_of_a_table_line_up(smoke) -> None:
     assert len({len(line) for line in table[1:]}) == 1
 
 
-def test_what_is_recorded_is_not_run_again(smoke) -> None:
+def test_what_is_recorded_is_not_run_again(smoke, call_cli) -> None:
     first, folder = smoke
     before = (folder / "arena" / "records.jsonl").read_bytes()
-    done = thresher(EXAMPLE, folder)
+    done = call_cli(EXAMPLE, folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert (folder / "arena" / "records.jsonl").read_bytes() == before
     assert done.stdout == first.stdout.replace("20 runs, 0 of", "20 runs, 20 of")
 
 
-def test_runs_that_do_not_finish_are_outcomes_and_can_be_tried_again(tmp_path: Path) -> None:
+def test_runs_that_do_not_finish_are_outcomes_and_can_be_tried_again(
+    tmp_path: Path, call_cli
+) -> None:
     write_tiny(tmp_path, n_seeds=2, time_limit=0.001)
-    done = thresher("arena run tiny.toml --out out", tmp_path)
+    done = call_cli("arena run tiny.toml --out out --jobs 1", tmp_path)
     assert done.returncode == 0
     assert "0 of 2 runs finished" in done.stdout
     assert "--retry-failed" in done.stdout
     write_tiny(tmp_path, n_seeds=2)
-    kept = thresher("arena run tiny.toml --out out", tmp_path)
+    kept = call_cli("arena run tiny.toml --out out", tmp_path)
     assert "0 of 2 runs finished" in kept.stdout
-    again = thresher("arena run tiny.toml --out out --retry-failed", tmp_path)
+    again = call_cli("arena run tiny.toml --out out --jobs 1 --retry-failed", tmp_path)
     assert "2 of them already recorded; 2 did not finish and are run again" in again.stdout
     assert "2 of 2 runs finished" in again.stdout
 
 
-def test_ctrl_c_says_what_is_recorded_and_the_same_command_goes_on(tmp_path: Path) -> None:
+def test_ctrl_c_says_what_is_recorded_and_the_same_command_goes_on(
+    tmp_path: Path, call_cli
+) -> None:
     write_tiny(tmp_path, n_seeds=20)
     command = "arena run tiny.toml --out out --jobs 1"
     process = subprocess.Popen(
@@ -156,7 +162,7 @@ def test_ctrl_c_says_what_is_recorded_and_the_same_command_goes_on(tmp_path: Pat
     saved = f"{n_saved} of 20 runs are recorded in out; the same command goes on from there"
     assert told.splitlines() == [f"thresher: {saved}", "thresher: interrupted"]
     assert 0 < n_saved < 20
-    done = thresher(command, tmp_path)
+    done = call_cli(command, tmp_path)
     assert f"20 runs, {n_saved} of them already recorded" in done.stdout
     assert len(read(path)) == 20
 
@@ -167,7 +173,7 @@ def test_progress_goes_to_a_terminal_on_stderr_and_nowhere_else(tmp_path: Path) 
     write_tiny(tmp_path, n_seeds=2)
     ours, theirs = pty.openpty()
     done = subprocess.run(
-        [str(SCRIPT), *shlex.split("arena run tiny.toml --out out")],
+        [str(SCRIPT), *shlex.split("arena run tiny.toml --out out --jobs 1")],
         cwd=tmp_path,
         env={**ENVIRONMENT, "TERM": "xterm"},
         stdout=subprocess.PIPE,
@@ -186,12 +192,25 @@ def test_progress_goes_to_a_terminal_on_stderr_and_nowhere_else(tmp_path: Path) 
 # -- report ------------------------------------------------------------------------------------
 
 
-def test_a_report_is_one_file_about_the_records(smoke) -> None:
+def test_a_report_is_one_file_about_the_records(smoke, call_cli) -> None:
     _, folder = smoke
-    done = thresher("arena report arena --out page.html", folder)
+    done = call_cli("arena report arena --out page.html", folder)
     assert (done.returncode, done.stdout, done.stderr) == (0, "Report: page.html\n", "")
     assert "<h1>Smoke</h1>" in (folder / "page.html").read_text(encoding="utf-8")
     assert not list(folder.glob("*.part"))
+
+
+def test_the_cells_can_be_had_as_a_table(smoke, call_cli) -> None:
+    _, folder = smoke
+    done = call_cli("arena report arena --out page.html --csv cells.csv", folder)
+    assert done.stdout == "Report: page.html\nCells: cells.csv\n"
+    with (folder / "cells.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 10
+    floors = {"0.0": 0.0, "0.05": 0.05 / (2 * 0.95)}
+    for row in rows:
+        assert float(row["error_floor"]) == pytest.approx(floors[row["noise_rate"]], rel=1e-4)
+        assert row["n_uncertified"].isdigit()
 
 
 def test_damaged_records_are_a_failure_and_leave_the_old_report(tmp_path: Path, capsys) -> None:
@@ -218,7 +237,11 @@ def test_damaged_records_are_a_failure_and_leave_the_old_report(tmp_path: Path, 
         ("arena run smoke --out out --jobs 0", "--jobs"),
         ("arena run smoke --out out --jobs two", "--jobs"),
         ("arena run smoke --out out --jobs 2 --scheduler tcp://localhost:1", "--scheduler"),
+        ("arena run smoke --out out --scheduler foo", "like tcp://127.0.0.1:8786, got 'foo'"),
+        ("arena run smoke --out out --scheduler ''", "like tcp://127.0.0.1:8786, got ''"),
         ("arena run smoke --out broken.toml", "--out"),
+        ("arena run smoke --out broken.toml/sub", "'broken.toml' is a file, not a folder"),
+        ("arena run smoke --out broken.toml/sub/sub", "'broken.toml' is a file, not a folder"),
         ("arena report . --out page.html", "records.jsonl"),
         ("arena report nowhere --out page.html", "records.jsonl"),
         ("arena report . --out page.txt", ".html"),
@@ -226,22 +249,30 @@ def test_damaged_records_are_a_failure_and_leave_the_old_report(tmp_path: Path, 
     ],
 )
 def test_misuse_is_one_line_and_exit_code_2(
-    arguments: str, message: str, tmp_path: Path, monkeypatch, capsys
+    arguments: str, message: str, tmp_path: Path, call_cli
 ) -> None:
     (tmp_path / "bad-key.toml").write_text("sead = 1\n", encoding="utf-8")
     (tmp_path / "broken.toml").write_text("[[worlds\n", encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    try:
-        code = cli.main(shlex.split(arguments))
-    except SystemExit as stop:
-        code = stop.code
-    told = capsys.readouterr()
-    assert (code, told.out) == (2, "")
-    assert told.err.startswith("thresher: error: ")
-    assert "--help')" in told.err
-    assert len(told.err.splitlines()) == 1
-    assert message in told.err
+    done = call_cli(arguments, tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("thresher: error: ")
+    assert "--help')" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert message in done.stderr
     assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # sockets that Dask leaves to the collector
+def test_a_scheduler_that_does_not_answer_is_a_failure_and_leaves_nothing(
+    tmp_path: Path, monkeypatch, call_cli
+) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(cluster, "_PATIENCE", 1)
+    done = call_cli("arena run smoke --out out --scheduler tcp://127.0.0.1:1", tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("thresher: error: no Dask scheduler answers at 'tcp://127.0.0.1")
+    assert len(done.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_hint_names_the_verb_under_the_verb(tmp_path: Path, capsys) -> None:
@@ -250,12 +281,12 @@ def test_the_hint_names_the_verb_under_the_verb(tmp_path: Path, capsys) -> None:
 
 
 @pytest.mark.parametrize("verb", ["arena", "arena run", "arena report"])
-def test_help_fits_a_screen_and_ends_in_an_example_that_runs(verb: str, smoke) -> None:
+def test_help_fits_a_screen_and_ends_in_an_example_that_runs(verb: str, smoke, call_cli) -> None:
     _, folder = smoke
-    lines = thresher(f"{verb} --help", folder).stdout.rstrip().splitlines()
+    lines = call_cli(f"{verb} --help", folder).stdout.rstrip().splitlines()
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
     label, _, example = lines[-1].partition(": thresher ")
     assert label == "example"
-    done = thresher(example, folder)
+    done = call_cli(example, folder)
     assert (done.returncode, done.stderr) == (0, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from thresher.cli.values import folder, new_file_ending_in, whole_number
+from thresher.cli.values import folder, new_file_ending_in, scheduler_address, whole_number
 from thresher.cli.verb import Misuse, Verb, add_verbs, refusing_misuse
 
 EXAMPLE = "thresher arena run smoke --out arena"
@@ -22,7 +22,10 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         "--jobs", type=whole_number(1), metavar="N", help="runs at a time (one for each core)"
     )
     workers.add_argument(
-        "--scheduler", metavar="ADDRESS", help="of a Dask cluster that is to run them instead"
+        "--scheduler",
+        type=scheduler_address,
+        metavar="ADDRESS",
+        help="of a Dask cluster that is to run them instead",
     )
     add("--retry-failed", action="store_true", help="run again what is recorded as not finished")
 

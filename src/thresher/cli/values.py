@@ -88,6 +88,24 @@ def folder(text: str) -> Path:
     argparse.ArgumentTypeError: '...' is a file, not a folder
     """
     path = Path(text)
-    if path.exists() and not path.is_dir():
-        raise ArgumentTypeError(f"{text!r} is a file, not a folder")
+    for place in (path, *path.parents):
+        if place.exists() and not place.is_dir():
+            raise ArgumentTypeError(f"{str(place)!r} is a file, not a folder")
     return path
+
+
+def scheduler_address(text: str) -> str:
+    """The address of a Dask scheduler.
+
+    Examples
+    --------
+    >>> scheduler_address("foo")
+    Traceback (most recent call last):
+    argparse.ArgumentTypeError: scheduler must be an address like tcp://127.0.0.1:8786, got 'foo'
+    """
+    from thresher.experiments.arena.cluster import check_address  # here: --help stays quick
+
+    try:
+        return check_address(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error

@@ -26,7 +26,8 @@ ERRORS = [0.05, 0.2, 0.1]
 
 def record(spec: SimulationSpec, seed: int, error: float) -> dict[str, object]:
     died = Trial("thresher", spec, seed).unfinished("died", "", 1.0)
-    return {**died, "status": "finished", "error": error, "n_labels": 20 + seed, "arena": "tiny"}
+    numbers = {"error": error, "n_labels": 20 + seed, "n_uncertified": seed}
+    return {**died, "status": "finished", **numbers, "arena": "tiny"}
 
 
 def rows_of(tmp_path: Path) -> list[dict[str, str]]:
@@ -51,6 +52,19 @@ def test_numbers_are_those_of_the_records(tmp_path: Path) -> None:
     assert float(row["median_error"]) == statistics.median(ERRORS)
     assert (row["n_runs"], row["n_finished"], row["n_at_target"]) == ("3", "3", "2")
     assert float(row["n_labels"]) == 21
+
+
+def test_uncertified_phases_are_added_up_over_the_seeds(tmp_path: Path) -> None:
+    assert [row["n_uncertified"] for row in rows_of(tmp_path)] == ["7", "3"]  # pilot, counted
+
+
+def test_the_floor_of_the_noise_rate_has_a_column(tmp_path: Path) -> None:
+    attack = {"noise_rate": 0.2, "adversary": "label-flip"}
+    spec = SimulationSpec(n_features=9, sparsity=2, **attack)
+    save_cells([Standings.of("tiny", None, [record(spec, 0, 0.3)])], tmp_path / "cells.csv")
+    with (tmp_path / "cells.csv").open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert float(row["error_floor"]) == 0.2 / (2 * 0.8)
 
 
 def test_pilot_seeds_have_lines_of_their_own(tmp_path: Path) -> None:

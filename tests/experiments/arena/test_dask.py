@@ -14,13 +14,14 @@ import pytest
 
 from experiments.arena.arenas import timeless, tiny
 from thresher.errors import ThresherError
-from thresher.experiments.arena import Workforce, read_records, run_sweep, runner
+from thresher.experiments.arena import Workforce, read_records, run_sweep
+from thresher.experiments.arena import cluster as dask
 
 distributed = pytest.importorskip("distributed")
 
 # Sockets that Dask leaves to the garbage collector are not ours to close.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
-SWEEP = tiny("0-5")
+SWEEP = tiny("0-3")
 
 
 @pytest.fixture(scope="module")
@@ -62,30 +63,52 @@ def test_a_run_that_costs_the_cluster_its_worker_is_an_error_of_one_line(
     def die(*_: object, **__: object) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
-    monkeypatch.setattr(runner, "run_isolated", die)
+    monkeypatch.setattr(dask, "run_isolated", die)
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
     with pytest.raises(ThresherError, match=r"lost a run .*KilledWorker.*kept") as caught:
         run_sweep(tiny("0-0"), tmp_path, workforce=on(cluster))
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense", "", "x://y"])
-def test_an_address_nobody_answers_at_is_an_error_of_one_line(
-    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_address_nobody_answers_at_is_an_error_of_one_line_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert runner._PATIENCE <= 10
-    monkeypatch.setattr(runner, "_PATIENCE", 1)
+    assert dask._PATIENCE <= 10
+    monkeypatch.setattr(dask, "_PATIENCE", 1)
     start = time.monotonic()
     with pytest.raises(ThresherError, match="no Dask scheduler answers at") as caught:
-        run_sweep(SWEEP, tmp_path, workforce=Workforce(scheduler=address))
+        run_sweep(SWEEP, tmp_path / "new", workforce=Workforce(scheduler="tcp://127.0.0.1:1"))
     assert time.monotonic() - start < 10
     assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+NO_ADDRESSES = ["foo", "", ":8786", "x://y", "x://y:8786", "host:port", "host:0", "host:65536"]
+
+
+@pytest.mark.parametrize("text", [*NO_ADDRESSES, "tcp://", "a b:8786", "::1:8786", "host:8786\n"])
+def test_what_is_no_address_is_refused_before_dask_is_asked(text: str) -> None:
+    with pytest.raises(ValueError, match="scheduler must be an address like tcp://"):
+        Workforce(scheduler=text)
+
+
+def test_an_address_that_is_no_text_is_refused() -> None:
+    with pytest.raises(TypeError, match="scheduler must be a string"):
+        Workforce(scheduler=8786)  # type: ignore[arg-type]
+
+
+ADDRESSES = ["tcp://127.0.0.1:8786", "tls://cluster.example:8786", "[::1]:8786", "host:8786"]
+
+
+@pytest.mark.parametrize("address", [*ADDRESSES, "inproc://10.0.0.1/9/1"])
+def test_what_dask_calls_an_address_is_one(address: str) -> None:
+    assert Workforce(scheduler=address).scheduler == address
 
 
 def test_a_cluster_without_workers_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "_PATIENCE", 1)
+    monkeypatch.setattr(dask, "_PATIENCE", 1)
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address=":0") as cluster,
         pytest.raises(ThresherError, match="has no worker after 1 s"),

@@ -49,12 +49,11 @@ def test_a_run_in_a_process_gives_the_record_of_a_run_here(crew: Crew) -> None:
     assert {**record, "seconds": 0} == {**here, "seconds": 0}
 
 
-def test_a_process_is_kept_for_the_next_run(new_workers: Workers) -> None:
-    with Crew() as crew:
-        crew.run(trial(0), 60)
-        before = new_workers()
-        crew.run(trial(1), 60)
-        assert new_workers() == before and len(before) == 1
+def test_a_process_is_kept_for_the_next_run(crew: Crew) -> None:
+    crew.run(trial(0), 60)
+    before = workers()
+    crew.run(trial(1), 60)
+    assert workers() == before != []
 
 
 def test_a_run_beyond_the_limit_is_killed_and_says_so(crew: Crew) -> None:

@@ -197,6 +197,24 @@ def test_all_strengths_are_in_the_second_table(tmp_path: Path) -> None:
         assert rows["thresher", f"in-band-mass {strength:g}"] == expected(cell, 0.05)
 
 
+def test_one_strength_of_each_adversary_is_told_once(tmp_path: Path) -> None:
+    text = SPEC.format(pilot="").replace("strength = [1.0, 2.0, 4.0]", "strength = 2.0")
+    sweep = Sweep.from_text(text, name="two")
+    page = write(tmp_path, complete(sweep), sweep)
+    assert "details" not in page.tags
+    assert len(page.tables) == 2  # one a world
+    assert ("thresher", "in-band-mass 2") in page.rows(0)
+
+
+def test_one_strength_is_told_again_with_the_pilot_seeds(tmp_path: Path) -> None:
+    text = SPEC.format(pilot='pilot_seeds = "7-7"').replace("[1.0, 2.0, 4.0]", "2.0")
+    sweep = Sweep.from_text(text, name="two")
+    trials = sweep.trials((*sweep.pilot_seeds, *sweep.seeds))
+    page = write(tmp_path, [make_record(trial, sweep) for trial in trials], sweep)
+    runs = [page.rows(n)["thresher", "in-band-mass 2"][-1] for n in (0, 1)]
+    assert runs == ["3", "4"]
+
+
 def test_the_worst_number_of_a_column_is_marked(tmp_path: Path) -> None:
     sweep = make_sweep()
     table = write(tmp_path, complete(sweep), sweep).tables[0]

@@ -6,7 +6,8 @@ import _thread
 import json
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ import pytest
 from experiments.arena.arenas import hook, runner, timeless, tiny, wait_for_records, workers
 from thresher.errors import DamagedFile, ThresherError
 from thresher.experiments.arena import Sweep, Workforce, read_records, run_sweep
+from thresher.experiments.arena import runner as arena_runner
+from thresher.experiments.arena.isolation import Crew
 
 ONE, TWO = Workforce(n_jobs=1), Workforce(n_jobs=2)
 SWEEP = tiny("0-7")
@@ -42,10 +45,29 @@ def seed_folder(folder: Path, records: list[dict[str, Any]]) -> None:
     (folder / "records.jsonl").write_text("".join(lines))
 
 
+RunSweep = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def run_warm() -> Iterator[RunSweep]:
+    """`run_sweep` with processes that the next test finds ready: their start takes longest.
+
+    For tests in which it does not matter how processes start and end.
+    """
+    with Crew() as crew:
+
+        def run(*arguments: Any, **options: Any) -> list[dict[str, Any]]:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(arena_runner, "Crew", lambda: nullcontext(crew))
+                return run_sweep(*arguments, **options)
+
+        yield run
+
+
 class Ordinary:
     """A run of eight trials that nobody disturbed, one after the other."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, run_sweep: RunSweep) -> None:
         self.folder = folder
         self.heard: list[tuple[str | None, int]] = []
         self.records = run_sweep(SWEEP, folder, workforce=ONE, observe=self.hear)
@@ -55,8 +77,8 @@ class Ordinary:
 
 
 @pytest.fixture(scope="module")
-def ordinary(tmp_path_factory) -> Ordinary:
-    return Ordinary(tmp_path_factory.mktemp("ordinary") / "new" / "folder")
+def ordinary(tmp_path_factory, run_warm: RunSweep) -> Ordinary:
+    return Ordinary(tmp_path_factory.mktemp("ordinary") / "new" / "folder", run_warm)
 
 
 @pytest.fixture(scope="module")
@@ -108,16 +130,19 @@ def test_a_workforce_that_is_no_number_of_processes_is_refused(n_jobs: Any) -> N
 # -- killed and resumed ------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "n_more", [(1, 3), pytest.param((0, 1, 3), marks=pytest.mark.slow)], ids=["twice", "thrice"]
+)
 def test_a_run_that_is_killed_again_and_again_loses_and_repeats_nothing(
-    undisturbed, tmp_path: Path
+    n_more: tuple[int, ...], undisturbed, run_warm: RunSweep, tmp_path: Path
 ) -> None:
-    for n_more in (0, 1, 3):
+    for n_records in n_more:
         with runner(SWEEP, tmp_path) as process:
-            wait_for_records(process, n_more)
+            wait_for_records(process, n_records)
             process.send_signal(signal.SIGKILL)
             process.wait()
     assert 4 <= len(saved(tmp_path)) < 8  # or the kills came too late to mean anything
-    run_sweep(SWEEP, tmp_path, workforce=TWO)
+    run_warm(SWEEP, tmp_path, workforce=TWO)
     records = saved(tmp_path)
     assert len({record["run"] for record in records}) == len(records)
     assert timeless(records) == timeless(undisturbed)
@@ -128,11 +153,11 @@ def test_a_resumed_run_runs_nothing_that_is_recorded(undisturbed, tmp_path: Path
     assert run_sweep(SWEEP, tmp_path, observe=refuse_to_run) == undisturbed
 
 
-def test_a_torn_line_is_run_again(undisturbed, tmp_path: Path) -> None:
+def test_a_torn_line_is_run_again(undisturbed, run_warm: RunSweep, tmp_path: Path) -> None:
     seed_folder(tmp_path, undisturbed)
     path = tmp_path / "records.jsonl"
     path.write_bytes(path.read_bytes()[:-40])
-    run_sweep(SWEEP, tmp_path, workforce=ONE)
+    run_warm(SWEEP, tmp_path, workforce=ONE)
     assert timeless(saved(tmp_path)) == timeless(undisturbed)
 
 
@@ -149,11 +174,11 @@ def test_a_damaged_folder_is_refused_and_nothing_in_it_changes(undisturbed, tmp_
 
 
 def test_another_sweep_in_the_same_folder_shares_what_both_ask_for(
-    undisturbed, tmp_path: Path
+    undisturbed, run_warm: RunSweep, tmp_path: Path
 ) -> None:
     seed_folder(tmp_path, undisturbed[:3])
     heard: list[int] = []
-    run_sweep(tiny("0-3"), tmp_path, workforce=ONE, observe=lambda _, n: heard.append(n))
+    run_warm(tiny("0-3"), tmp_path, workforce=ONE, observe=lambda _, n: heard.append(n))
     assert heard == [1, 0]
 
 
@@ -210,10 +235,10 @@ def test_what_did_not_finish_is_not_run_again_by_itself(trouble, tmp_path: Path)
 
 
 def test_a_retry_runs_what_did_not_finish_and_the_last_record_counts(
-    trouble, tmp_path: Path
+    trouble, run_warm: RunSweep, tmp_path: Path
 ) -> None:
     seed_folder(tmp_path, trouble)
-    retried = run_sweep(TROUBLED, tmp_path, workforce=ONE, retry=True)
+    retried = run_warm(TROUBLED, tmp_path, workforce=ONE, retry=True)
     assert statuses(retried, "quick") == ["finished"] * 3
     assert statuses(retried, "greedy") == ["failed"] * 3
     assert saved(tmp_path)[: len(trouble)] == trouble
@@ -238,6 +263,7 @@ def test_when_no_process_can_start_nothing_is_recorded(
 def test_an_interrupt_leaves_the_records_and_no_process(
     workforce: Workforce,
     undisturbed,
+    run_warm: RunSweep,
     tmp_path: Path,
     new_workers: Callable[[], list[psutil.Process]],
 ) -> None:
@@ -249,7 +275,7 @@ def test_an_interrupt_leaves_the_records_and_no_process(
         run_sweep(SWEEP, tmp_path, workforce=workforce, observe=interrupt)
     assert new_workers() == []
     assert 2 <= len(saved(tmp_path)) < 8
-    resumed = run_sweep(SWEEP, tmp_path, workforce=workforce)
+    resumed = run_warm(SWEEP, tmp_path, workforce=workforce)
     assert timeless(resumed) == timeless(saved(tmp_path)) == timeless(undisturbed)
 
 
@@ -288,7 +314,7 @@ strength = [0.5, 1.0, 3.0]
 
 
 @pytest.fixture(scope="module")
-def piloted(tmp_path_factory) -> tuple[Sweep, Path, list[dict[str, Any]]]:
+def piloted(tmp_path_factory, run_warm: RunSweep) -> tuple[Sweep, Path, list[dict[str, Any]]]:
     """A sweep with pilot seeds, its folder and its records."""
     sweep = Sweep.from_text(
         tiny("0-2", top='pilot_seeds = "100-101"').text.replace(
@@ -297,7 +323,7 @@ def piloted(tmp_path_factory) -> tuple[Sweep, Path, list[dict[str, Any]]]:
         name="tiny",
     )
     folder = tmp_path_factory.mktemp("piloted")
-    return sweep, folder, run_sweep(sweep, folder, workforce=ONE)
+    return sweep, folder, run_warm(sweep, folder, workforce=ONE)
 
 
 def test_the_pilot_seeds_meet_every_strength(piloted) -> None:
@@ -322,11 +348,13 @@ def test_a_resumed_pilot_runs_nothing_again(piloted) -> None:
     assert run_sweep(sweep, folder, observe=refuse_to_run) == records
 
 
-def test_a_pilot_that_was_stopped_chooses_as_if_it_had_not_been(piloted, tmp_path: Path) -> None:
+def test_a_pilot_that_was_stopped_chooses_as_if_it_had_not_been(
+    piloted, run_warm: RunSweep, tmp_path: Path
+) -> None:
     sweep, folder, records = piloted
     lines = (folder / "records.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "records.jsonl").write_text("".join(lines[:4]))
     heard: list[int] = []
-    again = run_sweep(sweep, tmp_path, workforce=ONE, observe=lambda _, n: heard.append(n))
+    again = run_warm(sweep, tmp_path, workforce=ONE, observe=lambda _, n: heard.append(n))
     assert timeless(again) == timeless(records)
     assert heard == [5, 4, 3, 2, 1, 0]

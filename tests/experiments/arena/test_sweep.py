@@ -28,6 +28,11 @@ def load(text: str) -> Sweep:
     return Sweep.from_text(text, name="test")
 
 
+def scheduled(schedule: str) -> str:
+    """A spec with one learner that has this schedule."""
+    return f"{WORLD}[[learners]]\nname = 'a'\nschedule = {{ {schedule} }}"
+
+
 # -- expansion ---------------------------------------------------------------------------------
 
 
@@ -61,7 +66,7 @@ def test_a_block_that_is_written_twice_counts_once() -> None:
 
 
 def test_lists_in_a_schedule_are_told_apart_in_the_name() -> None:
-    sweep = load(f"{WORLD}[[learners]]\nname = 'a'\nschedule = {{ shrink = [0.5, 0.6] }}")
+    sweep = load(scheduled("shrink = [0.5, 0.6]"))
     assert [name for name, _ in sweep.entries] == ["a, shrink 0.5", "a, shrink 0.6"]
     assert [spec.schedule["shrink"] for _, spec in sweep.entries] == [0.5, 0.6]
 
@@ -105,7 +110,7 @@ REFUSED = {
     "schedule in a world": (f"{WORLD}schedule = {{}}", "unknown key 'schedule'"),
     "unknown key of a learner": (f"{LEARNER}eta = 1\n{WORLD}", "known are name, schedule"),
     "unknown parameter": (
-        f"{WORLD}[[learners]]\nname = 'a'\nschedule = {{ size = 3 }}",
+        scheduled("size = 3"),
         "schedule must be one of .*shrink.*; got 'size'",
     ),
     "two kinds": (f"{WORLD}[[budgets]]\nlabel_budget = 5", "label_budget in two kinds of blocks"),
@@ -118,15 +123,15 @@ REFUSED = {
     ),
     "schedule that is no table": (f"{WORLD}[[learners]]\nname = 'a'\nschedule = 3", "a table"),
     "schedule with a table": (
-        f"{WORLD}[[learners]]\nname = 'a'\nschedule = {{ shrink = {{ a = 1 }} }}",
+        scheduled("shrink = { a = 1 }"),
         "shrink must be a number",
     ),
     "schedule with infinity": (
-        f"{WORLD}[[learners]]\nname = 'a'\nschedule = {{ first_radius = inf }}",
+        scheduled("first_radius = inf"),
         "first_radius must be finite",
     ),
     "schedule with a date": (
-        f"{WORLD}[[learners]]\nname = 'a'\nschedule = {{ shrink = 2020-01-01 }}",
+        scheduled("shrink = 2020-01-01"),
         "shrink must be a number",
     ),
     "word for a number": ("[[worlds]]\nn_features = 'many'\nsparsity = 1", "must be an integer"),

@@ -8,6 +8,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from thresher.experiments.arena.measures import UNCERTIFIED, error_floor
 from thresher.experiments.arena.standings import Standings
 from thresher.experiments.arena.summary import CELL_KEYS, Cell, cells_of
 from thresher.files import write_text
@@ -25,7 +26,9 @@ COLUMNS = (
     "median_error",
     "error_10",
     "error_90",
+    "error_floor",
     *_MEASURED,
+    "n_uncertified",
 )
 
 
@@ -65,6 +68,7 @@ def _row(cell: Cell) -> dict[str, Any]:
         "median_error": cell.median_error,
         "error_10": cell.quantile(0.1),
         "error_90": cell.quantile(0.9),
+        "error_floor": error_floor(cell),
         **medians,
     }
     return {
@@ -72,5 +76,6 @@ def _row(cell: Cell) -> dict[str, Any]:
         "n_runs": len(cell.records),
         "n_finished": cell.n_finished,
         "n_at_target": at_target,
+        "n_uncertified": UNCERTIFIED.of(cell),
         **{name: None if x is None else f"{x:.5g}" for name, x in numbers.items()},
     }

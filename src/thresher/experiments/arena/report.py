@@ -143,8 +143,9 @@ def _tables(standings: Standings, world: World) -> Iterator[Html]:
         yield worst_table(standings, world)
     else:
         yield element("p", "The pilot is still running; no seed that counts is recorded yet.")
-    summary = element("summary", "All strengths, from every recorded seed")
-    yield element("details", summary, strength_table(standings, world))
+    if world.has_more:
+        summary = element("summary", "All strengths, from every recorded seed")
+        yield element("details", summary, strength_table(standings, world))
 
 
 def _capitalized(text: str) -> str:

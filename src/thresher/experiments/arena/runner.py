@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from asyncio import CancelledError
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,8 +12,8 @@ from typing import Any, TypeAlias
 
 from joblib import Parallel, cpu_count, delayed
 
-from thresher.errors import ThresherError
-from thresher.experiments.arena.isolation import Crew, run_isolated
+from thresher.experiments.arena.cluster import check_address, connected, run_on_cluster
+from thresher.experiments.arena.isolation import Crew
 from thresher.experiments.arena.record_file import NAME, RecordFile
 from thresher.experiments.arena.summary import worst_strengths
 from thresher.experiments.arena.sweep import Sweep
@@ -25,7 +24,6 @@ from thresher.validation import check_count
 Observer: TypeAlias = Callable[[FlatRecord | None, int], object]
 # Trials as records and a time limit go in; their flat records come out as they are ready.
 Hands: TypeAlias = Callable[[Sequence[dict[str, Any]], float], Generator[FlatRecord, None, None]]
-_PATIENCE = 10  # seconds for a Dask cluster to answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +47,8 @@ class Workforce:
     def __post_init__(self) -> None:
         if self.n_jobs is not None:
             check_count(self.n_jobs, "n_jobs")
+        if self.scheduler is not None:
+            check_address(self.scheduler)
 
     @contextmanager
     def at_work(self) -> Iterator[Hands]:
@@ -57,8 +57,8 @@ class Workforce:
             with Crew() as crew:
                 yield partial(_run_here, crew, self.n_jobs or cpu_count())
         else:
-            with _connected(self.scheduler) as client:
-                yield partial(_run_on_cluster, client)
+            with connected(self.scheduler) as client:
+                yield partial(run_on_cluster, client)
 
 
 def run_sweep(
@@ -100,8 +100,8 @@ def run_sweep(
     ...     [record["status"] for record in run_sweep(sweep, folder)]
     ['finished']
     """
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    with RecordFile(Path(folder) / NAME) as file, (workforce or Workforce()).at_work() as hands:
+    # The workforce first: where a cluster cannot be reached, no folder is left behind.
+    with (workforce or Workforce()).at_work() as hands, _opened(Path(folder)) as file:
         (Path(folder) / f"{sweep.name}.toml").write_text(sweep.text, encoding="utf-8")
         run = _Run(sweep, file, hands, observe, known=_standing(file.records, retry))
         pilot = sweep.trials(sweep.pilot_seeds)
@@ -111,6 +111,11 @@ def run_sweep(
         final = run.final(pilot)
         run.complete(final, n_later=0)
         return run.recorded([*pilot, *final])
+
+
+def _opened(folder: Path) -> RecordFile:
+    folder.mkdir(parents=True, exist_ok=True)
+    return RecordFile(folder / NAME)
 
 
 def _standing(records: Iterable[FlatRecord], retry: bool) -> dict[str, FlatRecord]:
@@ -185,64 +190,3 @@ def _run_here(
         delayed(crew.run)(record, time_limit) for record in records
     )
     return results
-
-
-def _run_on_cluster(
-    client: Any, records: Sequence[dict[str, Any]], time_limit: float
-) -> Generator[FlatRecord, None, None]:
-    """Records from a Dask cluster.
-
-    Not through joblib's Dask backend: it waits for ever for a task whose worker was lost.
-    """
-    from distributed import as_completed
-
-    # The futures are kept nowhere else: what was taken need not survive the loss of a worker.
-    tasks = client.map(run_isolated, records, time_limit=time_limit, pure=False)
-    waiting = as_completed(tasks, loop=client.loop)
-    del tasks
-    for task in waiting:
-        try:
-            record = task.result()
-        except ThresherError:
-            raise
-        except (Exception, CancelledError) as error:
-            raise ThresherError(
-                f"the Dask cluster lost a run ({_in_one_line(error)}); what was recorded before is "
-                "kept, and the same call goes on from there"
-            ) from error
-        yield record
-
-
-@contextmanager
-def _connected(address: str) -> Iterator[Any]:
-    """A client of the Dask cluster, once it has at least one worker."""
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise ThresherError(
-            'a Dask cluster needs distributed; install it with: pip install "thresher[cluster]"'
-        ) from error
-    try:
-        client = Client(address, timeout=_PATIENCE, set_as_default=False)
-    except Exception as error:  # of many kinds, when what answers is no scheduler
-        raise ThresherError(
-            f"no Dask scheduler answers at {address!r} ({_in_one_line(error)})"
-        ) from error
-    try:
-        _await_worker(client, address)
-        yield client
-    finally:
-        client.close()
-
-
-def _await_worker(client: Any, address: str) -> None:
-    try:
-        client.wait_for_workers(1, timeout=_PATIENCE)
-    except TimeoutError as error:
-        raise ThresherError(
-            f"the Dask scheduler at {address!r} has no worker after {_PATIENCE} s; start one"
-        ) from error
-
-
-def _in_one_line(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())

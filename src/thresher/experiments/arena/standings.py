@@ -53,6 +53,11 @@ class World:
     cells: tuple[Cell, ...]
     worst: tuple[Cell, ...]
 
+    @property
+    def has_more(self) -> bool:
+        """Whether there are runs that the worst cells leave out."""
+        return _count_records(self.cells) > _count_records(self.worst)
+
     def describe(self, names: Iterable[str]) -> str:
         """Some of what the cells share, in words."""
         return ", ".join(_say(name, self.key.get(name)) for name in names)
@@ -206,6 +211,10 @@ def grouped(cells: Iterable[Cell], key: Callable[[Cell], Any]) -> dict[Any, list
 def _largest(cells: Iterable[Cell]) -> list[Cell]:
     """Of the cells that differ only in strength, the worst."""
     return [worst_of(family) for family in grouped(cells, _family).values()]
+
+
+def _count_records(cells: Iterable[Cell]) -> int:
+    return sum(len(cell.records) for cell in cells)
 
 
 def _family(cell: Cell) -> tuple[tuple[str, Any], ...]:
