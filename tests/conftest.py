@@ -1,4 +1,5 @@
-"""What all tests share: one BLAS thread a process, and the command line without a process."""
+"""What all tests share: one BLAS thread a process, one pytest worker for the tests that use the
+same expensive fixture, and the command line without a process."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,30 @@ import pytest
 # tests start; tests that compare one thread with two ask for both.
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
+
+# Files whose tests share processes or sweeps: on two pytest workers these would be made twice.
+_UNDIVIDED = {
+    "tests/test_cli.py",
+    "tests/test_cli_arena.py",
+    "tests/test_cli_laboratory.py",
+    "tests/experiments/arena/test_dask.py",
+    "tests/experiments/arena/test_isolation.py",
+    "tests/experiments/arena/test_runner.py",
+}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Whole files of those above to a worker, and of all others one test function at a time."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByCost(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return file if file in _UNDIVIDED else nodeid.partition("[")[0]
+
+    return ByCost(config, log)
+
 
 Command = Callable[[str, Path], "subprocess.CompletedProcess[str]"]
 

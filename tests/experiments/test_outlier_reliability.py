@@ -37,7 +37,7 @@ def share_halved(phases: list[SimulatedPhase]) -> float:
     [("in-band-mass", 3.0), ("linf-hijack-in-band", 1.0)],
 )
 def test_planted_rows_lose_half_of_their_weight(adversary: str, strength: float) -> None:
-    assert share_halved(phases_under(adversary, strength, SEEDS[:2])) >= 0.9
+    assert share_halved(phases_under(adversary, strength, SEEDS[:1])) >= 0.9
 
 
 @pytest.mark.slow
