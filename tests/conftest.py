@@ -18,7 +18,7 @@ import pytest
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
-# Files whose tests share processes or sweeps: on two pytest workers these would be made twice.
+# Files whose tests share processes, sweeps or runs, which two pytest workers would make twice.
 _UNDIVIDED = {
     "tests/test_cli.py",
     "tests/test_cli_arena.py",
@@ -26,6 +26,11 @@ _UNDIVIDED = {
     "tests/experiments/arena/test_dask.py",
     "tests/experiments/arena/test_isolation.py",
     "tests/experiments/arena/test_runner.py",
+    "tests/experiments/test_simulation.py",
+    "tests/estimators/test_choice.py",
+    "tests/estimators/test_hostile_tables.py",
+    "tests/learning/test_algorithm.py",
+    "tests/learning/test_journal.py",
 }
 
 
