@@ -56,6 +56,10 @@ def test_a_process_is_kept_for_the_next_run(crew: Crew) -> None:
     assert workers() == before != []
 
 
+def test_a_limit_beyond_what_a_timer_can_hold_is_no_limit(crew: Crew) -> None:
+    assert crew.run(trial(0), 1e300)["status"] == "finished"
+
+
 def test_a_run_beyond_the_limit_is_killed_and_says_so(crew: Crew) -> None:
     crew.run(trial(0), 60)  # so that the next is asked of a process that is ready
     start = time.monotonic()
@@ -89,10 +93,6 @@ def test_a_clock_that_strikes_just_after_the_answer_costs_the_process_and_not_th
     assert process.run(trial(0), 60)["status"] == "finished"
     assert not process.is_idle
     process.stop()
-
-
-def test_a_limit_beyond_what_a_timer_can_hold_is_no_limit(crew: Crew) -> None:
-    assert crew.run(trial(0), 1e300)["status"] == "finished"
 
 
 def test_a_killed_process_is_recorded_as_dead(new_workers: Workers) -> None:
