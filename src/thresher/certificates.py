@@ -50,8 +50,12 @@ def proves_upper_bound(
     if not 0 <= eigenvalue < math.inf:
         return False
     slack = multiplier - gram
-    if not slack.any():
-        return True  # nothing is left to have an eigenvalue: a zero matrix has a bound of zero
+    is_left = slack.any(axis=0)  # elsewhere A − U is zero, and so are its eigenvalues
+    if not is_left.any():
+        return True
+    if not is_left.all():
+        slack = slack[np.ix_(is_left, is_left)]
+    d = slack.shape[0]
     diagonal = np.einsum("ii->i", slack)
     subtraction = d * EPS * (float(np.abs(diagonal).max()) + 2 * largest)
     allowance = (d + 3) * EPS * (d * eigenvalue + float(np.abs(diagonal).sum())) + subtraction

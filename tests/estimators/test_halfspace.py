@@ -161,7 +161,9 @@ def test_single_precision_gives_about_the_same_model() -> None:
 
 
 def test_without_scaling_a_sparse_table_gives_the_same_model() -> None:
-    dense, sparse = (quick(X, TABLE.y, scale=False) for X in (TABLE.X, TABLE.csr))
+    # Only dense rows are seen from the medians of their classes.
+    options = {"scale": False, "label_aware": False}
+    dense, sparse = (quick(X, TABLE.y, **options) for X in (TABLE.X, TABLE.csr))
     assert angle(dense.coef_, sparse.coef_) < 1e-6
     assert np.allclose(dense.row_weights_, sparse.row_weights_, atol=1e-6)
 
@@ -257,7 +259,7 @@ def test_trust_is_one_number_from_zero_to_one_for_each_row() -> None:
 def test_planted_rows_are_trusted_less() -> None:
     poisoned, is_planted = planted()
     trust = fitted(poisoned.X, poisoned.y, noise_rate=0.06).row_weights_
-    assert trust[is_planted].max() < 0.4 < 0.8 < trust[~is_planted].mean()
+    assert trust[is_planted].max() < 0.4 < 0.75 < trust[~is_planted].mean()
 
 
 def test_planted_rows_do_not_steer_the_model() -> None:

@@ -14,6 +14,7 @@ from runs import RecordingPool, Table, drive, oracle
 from thresher.geometry import SearchRegion
 from thresher.learning import (
     LabelRequest,
+    Phase,
     PhaseOutcome,
     PracticalSchedule,
     Task,
@@ -232,7 +233,14 @@ def test_later_fresh_errors_are_shares(clean: Run) -> None:
 def test_a_record_holds_plain_values_only(clean: Run) -> None:
     for outcome in clean.history:
         record = outcome.as_record()
-        assert {type(value) for value in record.values()} <= {int, float, str, dict, type(None)}
+        assert {type(value) for value in record.values()} <= {
+            int,
+            float,
+            bool,
+            str,
+            dict,
+            type(None),
+        }
         values = dict(zip(*record["halfspace"].values(), strict=True))
         assert all(outcome.halfspace[i] == value for i, value in values.items())
 
@@ -327,18 +335,27 @@ def test_with_all_features_the_l1_ball_contains_the_l2_ball() -> None:
         assert phase.l1_radius >= np.sqrt(D) * phase.l2_radius * (1 - 1e-12)
 
 
+def least_loss(rows: LabeledRows, phase: Phase) -> float:
+    """The least hinge loss of a phase that starts anywhere."""
+    return fit(rows, replace(phase, loss_tolerance=1e-6), np.zeros(D))[0].loss
+
+
 def test_with_all_features_a_larger_l1_radius_changes_nothing() -> None:
     # Both phases solve the same convex problem to a proven gap, so their losses agree within it.
     rows, problem = _labeled(Table(400, D, S).X, Table(400, D, S).y), task(sparsity=D)
     plain, dense = SCHEDULE.next_phase(problem, ()), Dense().next_phase(problem, ())
-    losses = [fit(rows, replace(p, loss_tolerance=1e-6), np.zeros(D)).loss for p in (plain, dense)]
+    losses = [
+        fit(rows, replace(p, loss_tolerance=1e-6), np.zeros(D))[0].loss for p in (plain, dense)
+    ]
     assert losses[0] == pytest.approx(losses[1], abs=2e-6)
 
 
 def test_with_few_features_a_larger_l1_radius_changes_the_loss() -> None:
     rows, problem = _labeled(Table(400, D, S).X, Table(400, D, S).y), task()
     plain, dense = SCHEDULE.next_phase(problem, ()), Dense().next_phase(problem, ())
-    losses = [fit(rows, replace(p, loss_tolerance=1e-6), np.zeros(D)).loss for p in (plain, dense)]
+    losses = [
+        fit(rows, replace(p, loss_tolerance=1e-6), np.zeros(D))[0].loss for p in (plain, dense)
+    ]
     assert losses[0] > losses[1] + 1e-3
 
 
@@ -383,9 +400,9 @@ def test_a_row_that_was_drawn_twice_costs_twice() -> None:
     table, counts = Table(60, D, S), np.arange(60) % 3 + 1.0
     again = np.repeat(np.arange(60), counts.astype(int))
     phase = replace(SCHEDULE.next_phase(task(), ()), loss_tolerance=1e-7)
-    counted = fit(LabeledRows(table.X, table.y, counts, n_fresh=60), phase, np.zeros(D))
-    repeated = fit(_labeled(table.X[again], table.y[again]), phase, np.zeros(D))
-    plain = fit(_labeled(table.X, table.y), phase, np.zeros(D))
+    counted, _ = fit(LabeledRows(table.X, table.y, counts, n_fresh=60), phase, np.zeros(D))
+    repeated, _ = fit(_labeled(table.X[again], table.y[again]), phase, np.zeros(D))
+    plain, _ = fit(_labeled(table.X, table.y), phase, np.zeros(D))
     assert counted.loss == pytest.approx(repeated.loss, abs=2e-7)
     assert counted.loss != pytest.approx(plain.loss, abs=1e-5)
 

@@ -63,6 +63,7 @@ def outcome(phase: Phase, **changes: Any) -> PhaseOutcome:
         "fresh_error": 0.0,
         "row_ids": np.arange(phase.n_unlabeled),
         "row_weights": np.ones(phase.n_unlabeled),
+        "is_left_out": np.zeros(phase.n_unlabeled, dtype=bool),
     }
     return PhaseOutcome(**{**values, **changes})
 

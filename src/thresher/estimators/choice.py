@@ -56,13 +56,13 @@ class HalfspaceClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
     Parameters
     ----------
-    sparsities : sequence of int or "all", default=(5, 10, 20, 40, 80)
+    sparsities : sequence of int or "all", default=(10, 40, 160)
         Those above the number of features mean all of them, and are tried once.
     noise_rates : sequence of float, default=(0.05,)
     cv : int, default=3
         Number of stratified folds.
-    fit_intercept, scale, reach, schedule, random_state : as in `HalfspaceClassifier`; the seed
-        decides the folds, too
+    fit_intercept, scale, reach, label_aware, schedule, random_state : as in `HalfspaceClassifier`;
+        the seed decides the folds, too
     n_jobs : int or None, default=None
         Processes for the fits, as joblib has it.
 
@@ -86,13 +86,14 @@ class HalfspaceClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
     def __init__(
         self,
-        sparsities: Sequence[int | str] = (5, 10, 20, 40, 80),
+        sparsities: Sequence[int | str] = (10, 40, 160),
         noise_rates: Sequence[float] = (0.05,),
         *,
         cv: int = 3,
         fit_intercept: bool = True,
         scale: bool = True,
         reach: float = 2.0,
+        label_aware: bool = True,
         schedule: PracticalSchedule | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -103,6 +104,7 @@ class HalfspaceClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.fit_intercept = fit_intercept
         self.scale = scale
         self.reach = reach
+        self.label_aware = label_aware
         self.schedule = schedule
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -143,6 +145,7 @@ class HalfspaceClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             fit_intercept=self.fit_intercept,
             scale=self.scale,
             reach=self.reach,
+            label_aware=self.label_aware,
             schedule=self.schedule,
             random_state=seed,
         )

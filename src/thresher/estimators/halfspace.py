@@ -23,7 +23,7 @@ from thresher.estimators.parameters import (
 from thresher.estimators.tables import check_table, check_training_table, check_two_classes
 from thresher.estimators.trust import trust_of_rows
 from thresher.geometry import hard_threshold
-from thresher.learning import PracticalSchedule, learn_passively
+from thresher.learning import PracticalSchedule, Task, learn_from_table
 from thresher.validation import FloatArray, Rows, check_positive, is_sparse
 
 COPIES = 4.5  # of the table that learning needs at its peak: scaled, drawn, weighed, asked for
@@ -53,8 +53,14 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     reach : float, default=2.0
         With `scale`, the largest absolute value that a scaled entry keeps, in training and in
         prediction.
+    label_aware : bool, default=True
+        Let labels help to judge rows, which are judged by their features alone where labels have to
+        be bought. Variance is measured around the median of each class, too; in each phase the
+        rows with the largest losses, somewhat fewer than may be planted, are left out; and no row
+        gets trust back in a later phase. Without it, the corollary of the paper.
     schedule : PracticalSchedule, default=None
-        How phases go; `PracticalSchedule()` if not given.
+        How phases go; by default `PracticalSchedule(outlier_margin=1.0, max_dirty_share=0.5)`, or
+        `PracticalSchedule()` if not `label_aware`.
     random_state : int, RandomState, Generator or None, default=None
         For the order in which rows are scanned; it decides only among equals.
 
@@ -94,6 +100,7 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         fit_intercept: bool = True,
         scale: bool = True,
         reach: float = 2.0,
+        label_aware: bool = True,
         schedule: PracticalSchedule | None = None,
         random_state: Any = None,
     ) -> None:
@@ -102,6 +109,7 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.fit_intercept = fit_intercept
         self.scale = scale
         self.reach = reach
+        self.label_aware = label_aware
         self.schedule = schedule
         self.random_state = random_state
 
@@ -132,19 +140,21 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.scaling_ = self._choose_scaling(rows)
         rows = self._as_homogeneous(rows)  # and the checked table is let go
         report = PhaseReport(self, X, y)
-        learner = learn_passively(
+        self.phases_ = learn_from_table(
             rows,
             signs,
-            sparsity=n_used + bool(self.fit_intercept),
-            noise_rate=self.noise_rate,
-            schedule=schedule.for_table(n_rows),
-            random_state=seed,
+            Task(
+                n_features=rows.shape[1],
+                sparsity=n_used + bool(self.fit_intercept),
+                noise_rate=self.noise_rate,
+            ),
+            schedule.for_table(n_rows, label_aware=self.label_aware),
+            seed=seed,
             observe=report.phase_ended,
         )
-        self.phases_ = learner.phases_
         self.n_iter_ = len(self.phases_)
         self.row_weights_ = trust_of_rows(self.phases_, n_rows)
-        self._set_coefficients(learner.halfspace_, n_used)
+        self._set_coefficients(self.phases_[-1].halfspace, n_used)
         report.fit_ended()
         return self
 
@@ -154,8 +164,10 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_noise_rate(self.noise_rate)
         check_switch(self.fit_intercept, "fit_intercept")
         check_switch(self.scale, "scale")
+        check_switch(self.label_aware, "label_aware")
         check_positive(self.reach, "reach")
-        return check_schedule(self.schedule), seed_of(self.random_state)
+        schedule = check_schedule(self.schedule, label_aware=self.label_aware)
+        return schedule, seed_of(self.random_state)
 
     def _choose_scaling(self, rows: Rows) -> ColumnScaling:
         _require_memory_for(rows)

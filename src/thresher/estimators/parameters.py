@@ -36,10 +36,15 @@ def check_sparsity(value: object, n_features: int, name: str = "sparsity") -> in
     return min(check_count(value, name), n_features)
 
 
-def check_schedule(value: object) -> PracticalSchedule:
+# Two views of the rows take away what they suspect, and trust does not come back: each may take
+# less, and phases may go on for longer.
+LABEL_AWARE_SCHEDULE = PracticalSchedule(outlier_margin=1.0, max_dirty_share=0.5)
+
+
+def check_schedule(value: object, *, label_aware: bool) -> PracticalSchedule:
     """The schedule, or the one that is used if none is given."""
     if value is None:
-        return PracticalSchedule()
+        return LABEL_AWARE_SCHEDULE if label_aware else PracticalSchedule()
     if not isinstance(value, PracticalSchedule):
         raise TypeError(f"schedule must be a PracticalSchedule or None, got {value!r}")
     return value

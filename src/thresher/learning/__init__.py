@@ -8,6 +8,7 @@ from thresher.learning.passive import learn_passively
 from thresher.learning.phase import Cost, Phase
 from thresher.learning.planning import Plan, plan
 from thresher.learning.practical import PracticalSchedule
+from thresher.learning.tables import learn_from_table
 from thresher.learning.task import Task
 from thresher.learning.theory import TheorySchedule
 
@@ -26,6 +27,7 @@ __all__ = [
     "TheorySchedule",
     "learn",
     "learn_actively",
+    "learn_from_table",
     "learn_passively",
     "plan",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from thresher.errors import BudgetExceeded, LearningStopped, UncertifiedPhase
+from thresher.errors import BudgetExceeded, LearningStopped
 from thresher.learning.algorithm import LabelRequest, Request, Schedule, learn
 from thresher.learning.answers import check_told, unanswered
 from thresher.learning.history import History, PhaseOutcome
 from thresher.learning.journal import Journal, load_journal, save_journal
 from thresher.learning.practical import PracticalSchedule
 from thresher.learning.recording import RecordedSource
+from thresher.learning.tables import warn_if_uncertified
 from thresher.learning.task import Task
 from thresher.oracles import Draw, IdArray, LabelSource, as_instance_source, reveal_labels
 from thresher.validation import FloatArray, Rows
@@ -295,15 +295,8 @@ class ActiveLearner:
     def _warn_of_uncertified(self) -> None:
         # Not where the outcome is observed: a warning that is made an error would end the engine.
         while self._n_reported < len(self._phases):
-            outcome = self._phases[self._n_reported]
             self._n_reported += 1
-            if not outcome.is_certified:
-                warnings.warn(
-                    f"phase {outcome.phase.index}: outlier removal is {outcome.removal_status}, "
-                    f"hinge minimization is {outcome.loss_status}; phases_ has the bounds",
-                    UncertifiedPhase,
-                    stacklevel=5,
-                )
+            warn_if_uncertified(self._phases[self._n_reported - 1], stacklevel=5)
 
     def _refuse_overspending(self, n_wanted: int) -> None:
         budget = self._task.label_budget

@@ -10,10 +10,10 @@ import numpy as np
 
 from thresher.geometry import Band
 from thresher.learning.examples import ExampleStore
-from thresher.learning.history import History, PhaseOutcome, summarize
+from thresher.learning.history import History, PhaseOutcome, least_trust, summarize
 from thresher.learning.phase import Phase
-from thresher.learning.sampling import prune, sample_by_weight
-from thresher.learning.steps import draw_request, fit, remove, sparse_unit
+from thresher.learning.sampling import Sample, prune, sample_by_weight
+from thresher.learning.steps import draw_request, fit, remove, remove_by_class, sparse_unit
 from thresher.learning.task import Task
 from thresher.oracles import Draw, DrawRequest, IdArray
 from thresher.validation import FloatArray, Rows
@@ -49,8 +49,8 @@ class Schedule(Protocol):
         """The next phase, or None when learning is over."""
         ...  # pragma: no cover
 
-    def after_draw(self, phase: Phase, drawn: Draw) -> Phase:
-        """The phase, with what only the draw could tell (how much mass the band has)."""
+    def after_draw(self, phase: Phase, drawn: Draw) -> Phase | None:
+        """The phase, with what only the draw could tell, or None when that ends learning."""
         ...  # pragma: no cover
 
 
@@ -80,15 +80,24 @@ def learn(
     while (phase := schedule.next_phase(task, history)) is not None:  # 1, 3
         band = Band(halfspace, phase.band_width if history else np.inf)
         drawn: Draw = yield draw_request(phase, band)  # 4, 5
-        phase = schedule.after_draw(phase, drawn)
+        if (phase := schedule.after_draw(phase, drawn)) is None:
+            break
         pool = prune(drawn, phase.max_abs_entry)  # 6
         if pool.n_rows == 0:
             break
-        removal = remove(pool, phase)  # 7
-        sample = sample_by_weight(pool, removal.weights, phase.n_queries, rng)  # 8
-        labels: FloatArray = yield LabelRequest(sample.ids, sample.X, phase.index)
+        labels: FloatArray
+        if phase.label_aware:
+            labels = yield LabelRequest(pool.ids, pool.X, phase.index)  # 8
+            removal = remove_by_class(pool, labels, phase, least_trust(history, pool.ids))  # 7
+            if not removal.weights.any():
+                break
+            sample = Sample(pool.ids, pool.X, removal.weights)
+        else:
+            removal = remove(pool, phase)  # 7
+            sample = sample_by_weight(pool, removal.weights, phase.n_queries, rng)  # 8
+            labels = yield LabelRequest(sample.ids, sample.X, phase.index)
         labeled = examples.add(sample, labels, band)
-        minimum = fit(labeled, phase, center=halfspace)  # 9
+        minimum, labeled = fit(labeled, phase, center=halfspace)  # 9
         candidate = sparse_unit(minimum.point, task.sparsity, fallback=labeled.mean_direction)  # 10
         outcome = summarize(
             phase, candidate, drawn, pool, removal, labeled, minimum, previous=halfspace

@@ -68,8 +68,9 @@ class ExampleStore:
         self._asked.update(sample.ids.tolist())
         n_new = len(self._asked) - n_before
         fresh = LabeledRows(sample.X, labels, sample.counts, labels.size, n_new)
-        reused = [self._inside(rows, band) for rows in self._earlier] if self._reuse else []
-        self._earlier.append(fresh)
+        reused = [self._inside(rows, band) for rows in self._earlier]
+        if self._reuse:
+            self._earlier.append(fresh)
         return _stack([rows for rows in reused if rows.n_rows] + [fresh])
 
     @staticmethod

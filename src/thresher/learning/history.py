@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher.learning.examples import LabeledRows
 from thresher.learning.phase import Phase
@@ -39,6 +40,7 @@ class PhaseOutcome:
         a look at it that no fitting has spoiled; NaN in the first phase
     row_ids, row_weights : the rows that outlier removal looked at, and the trust it left to each,
         from 0 to 1
+    is_left_out : which of them a label-aware phase left out of the hinge loss
 
     Examples
     --------
@@ -66,6 +68,7 @@ class PhaseOutcome:
     fresh_error: float
     row_ids: IdArray
     row_weights: FloatArray
+    is_left_out: NDArray[np.bool_]
 
     @property
     def is_certified(self) -> bool:
@@ -84,7 +87,7 @@ class PhaseOutcome:
         """
         support = np.flatnonzero(self.halfspace)
         own = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        for name in ("phase", "row_ids", "row_weights"):
+        for name in ("phase", "row_ids", "row_weights", "is_left_out"):
             own.pop(name)
         own["halfspace"] = {
             "support": support.tolist(),
@@ -95,6 +98,23 @@ class PhaseOutcome:
 
 
 History: TypeAlias = tuple[PhaseOutcome, ...]
+
+
+def least_trust(history: History, ids: IdArray) -> FloatArray:
+    """The smallest weight that a phase left to each of these rows; 1 if none looked at it.
+
+    Examples
+    --------
+    >>> least_trust((), np.array([4, 9]))
+    array([1., 1.])
+    """
+    trust = np.ones(ids.size)
+    for outcome in history:
+        _, here, there = np.intersect1d(
+            ids, outcome.row_ids, assume_unique=True, return_indices=True
+        )
+        trust[here] = np.minimum(trust[here], outcome.row_weights[there])
+    return trust
 
 
 def summarize(
@@ -109,6 +129,9 @@ def summarize(
     previous: FloatArray,
 ) -> PhaseOutcome:
     """The outcome of a phase, from what its steps returned."""
+    is_left_out = np.zeros(pool.n_rows, dtype=np.bool_)
+    if phase.label_aware:
+        is_left_out = (labeled.weights == 0) & (removal.weights > 0)
     return PhaseOutcome(
         phase=phase,
         halfspace=halfspace,
@@ -129,4 +152,5 @@ def summarize(
         fresh_error=labeled.fresh_error(previous),
         row_ids=pool.ids,
         row_weights=removal.weights,
+        is_left_out=is_left_out,
     )

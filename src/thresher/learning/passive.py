@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from thresher.learning.active import ActiveLearner
 from thresher.learning.algorithm import Schedule
-from thresher.learning.history import History, PhaseOutcome
-from thresher.learning.phase import Phase
 from thresher.learning.practical import PracticalSchedule
-from thresher.learning.task import Task
-from thresher.oracles import Draw
 from thresher.validation import check_labels, check_rows
 
 
@@ -25,7 +19,6 @@ def learn_passively(
     target_error: float | None = None,
     schedule: Schedule | None = None,
     random_state: int | np.random.Generator | None = None,
-    observe: Callable[[PhaseOutcome], object] | None = None,
 ) -> ActiveLearner:
     """The finished learner, from labeled rows of which somebody may have planted some.
 
@@ -39,7 +32,6 @@ def learn_passively(
     y : (n,) labels of -1 and +1
     sparsity, noise_rate, target_error, random_state : as in `ActiveLearner`
     schedule : `PracticalSchedule().for_table(n)` if not given
-    observe : shown the outcome of each phase; learning ends when it returns something true
 
     Examples
     --------
@@ -59,34 +51,10 @@ def learn_passively(
         sparsity=sparsity,
         noise_rate=noise_rate,
         target_error=target_error,
-        schedule=schedule if observe is None else _ObservedSchedule(schedule, observe),
+        schedule=schedule,
         random_state=random_state,
     )
     while (question := learner.ask()) is not None:
         learner.tell(labels[question.ids])
         del question  # its rows would be kept through the next phase
     return learner
-
-
-class _ObservedSchedule:
-    """A schedule that shows each outcome before it says what comes next, and ends when told to.
-
-    The driver cannot show them: once every label is told, it has nothing to ask between phases.
-    """
-
-    def __init__(self, schedule: Schedule, observe: Callable[[PhaseOutcome], object]) -> None:
-        self._schedule, self._observe = schedule, observe
-        self._n_shown, self._is_ended = 0, False
-
-    @property
-    def reuse_labels(self) -> bool:
-        return self._schedule.reuse_labels
-
-    def next_phase(self, task: Task, history: History) -> Phase | None:
-        for outcome in history[self._n_shown :]:
-            self._n_shown += 1
-            self._is_ended = bool(self._observe(outcome)) or self._is_ended
-        return None if self._is_ended else self._schedule.next_phase(task, history)
-
-    def after_draw(self, phase: Phase, drawn: Draw) -> Phase:
-        return self._schedule.after_draw(phase, drawn)

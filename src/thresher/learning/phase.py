@@ -30,6 +30,8 @@ class Phase:
         row with its weight
     failure_probability : the chance of failing that this phase may use up (δ_k); None if the
         schedule promises nothing
+    label_aware : whether labels come first and help to judge the rows; never in the paper
+    trimmed_share : the share of row weight, that of the largest losses, left out of the hinge loss
 
     Examples
     --------
@@ -54,6 +56,8 @@ class Phase:
     max_draws: int
     n_queries: int | None
     failure_probability: float | None
+    label_aware: bool
+    trimmed_share: float
 
 
 @dataclass(frozen=True, kw_only=True)

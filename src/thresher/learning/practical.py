@@ -53,6 +53,10 @@ class PracticalSchedule:
         of by the mass that a Gaussian would have there
     sparse_removal : look for suspicious variance in sparse directions; without it, in all (the
         trace constraint alone, as Awasthi, Balcan and Long do)
+    label_aware : with `use_every_row`, let labels help to judge the rows: variance is measured
+        around the median of each class, in columns of equal mean square, and the rows with the
+        largest losses are left out of the hinge loss
+    trim_factor : with `label_aware`, the share of weight left out, over the noise rate
     use_every_row : let every row of the pool count with its weight, instead of drawing a sample by
         weight; for labels that cost nothing
     variance_factor : None for the least-variance form; a number C for the paper's form, weights
@@ -88,6 +92,8 @@ class PracticalSchedule:
     measure_band_mass: bool = True
     sparse_removal: bool = True
     use_every_row: bool = False
+    label_aware: bool = False
+    trim_factor: float = 0.5
     variance_factor: float | None = None
 
     def __post_init__(self) -> None:
@@ -96,6 +102,8 @@ class PracticalSchedule:
         for name in ("shrink", "max_outlier_fraction", "max_dirty_share", "first_label_share"):
             if not getattr(self, name) < 1:
                 raise ValueError(f"{name} must be below 1, got {getattr(self, name)}")
+        if self.label_aware and not self.use_every_row:
+            raise ValueError("label_aware needs use_every_row: labels that are bought come last")
         if self.min_unlabeled > self.max_unlabeled:
             raise ValueError(
                 f"min_unlabeled must be at most max_unlabeled = {self.max_unlabeled}, "
@@ -132,16 +140,25 @@ class PracticalSchedule:
             max_draws=math.ceil(40 * n_unlabeled / min(b, 1.0)),
             n_queries=None if self.use_every_row else n_queries,
             failure_probability=None,
+            label_aware=self.label_aware,
+            trimmed_share=self.trim_factor * task.noise_rate if self.label_aware else 0.0,
         )
 
-    def after_draw(self, phase: Phase, drawn: Draw) -> Phase:
+    def after_draw(self, phase: Phase, drawn: Draw) -> Phase | None:
         """The phase with its outlier fraction divided by the band's mass, measured as kept/drawn.
 
         Departure: the paper bounds the mass by c8·b beforehand.
+
+        A label-aware phase remembers whom earlier ones distrusted, and keeps its fraction. None
+        ends learning there: an adversary might own more than `max_dirty_share` of the band.
         """
         mass = min(GAUSSIAN_MASS_PER_WIDTH * phase.band_width, 1.0)
         if self.measure_band_mass:
             mass = drawn.n_rows / max(drawn.n_drawn, 1)
+        if self.label_aware:
+            eta = phase.trimmed_share / self.trim_factor
+            is_owned = eta > self.max_dirty_share * (eta + (1 - eta) * mass)
+            return None if phase.index > 1 and is_owned else phase
         fraction = self._capped(phase.outlier_fraction / max(mass, 1e-9))
         return replace(phase, outlier_fraction=fraction)
 
@@ -190,11 +207,12 @@ class PracticalSchedule:
         draws = n_rows + sum(math.ceil(n_rows / math.erf(b / math.sqrt(2))) for b in widths)
         return Cost(phases=n_phases, draws=draws, labels=self.n_labels(task))
 
-    def for_table(self, n_rows: int) -> PracticalSchedule:
+    def for_table(self, n_rows: int, *, label_aware: bool = False) -> PracticalSchedule:
         """The same schedule for labeled rows: every one of them is drawn, used and free."""
         return replace(
             self,
             use_every_row=True,
+            label_aware=label_aware,
             reuse_labels=False,
             min_unlabeled=n_rows,
             max_unlabeled=n_rows,

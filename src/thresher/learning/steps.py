@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from thresher.geometry import Band, hard_threshold
+from thresher.learning.centering import around_class_medians
 from thresher.learning.examples import LabeledRows
 from thresher.learning.phase import Phase
 from thresher.learning.sampling import Pool
 from thresher.oracles import DrawRequest
 from thresher.outliers import OutlierRemoval, remove_outliers
 from thresher.solvers import HingeMinimum, minimize_hinge
-from thresher.validation import FloatArray
+from thresher.validation import FloatArray, Rows, is_sparse
 
 
 def draw_request(phase: Phase, band: Band) -> DrawRequest:
@@ -26,10 +29,34 @@ def draw_request(phase: Phase, band: Band) -> DrawRequest:
     )
 
 
+MAX_TRIMS = 5  # heuristic: how often the rows to be left out of the hinge loss are chosen anew
+
+
 def remove(pool: Pool, phase: Phase) -> OutlierRemoval:
     """Trust weights for the pool (line 7, Algorithm 2)."""
+    return _remove(pool.X, phase)
+
+
+def remove_by_class(
+    pool: Pool, labels: FloatArray, phase: Phase, trust: FloatArray
+) -> OutlierRemoval:
+    """Trust weights for the pool, from its rows as they are and as seen from their classes.
+
+    Departure: a row gets the smallest of the two weights that Algorithm 2 gives it and of the trust
+    that earlier phases left to it. The bounds on the variance are those of the second view; they
+    hold for smaller weights, too. Sparse rows, whose medians are about zero, are seen once.
+    """
+    removal = _remove(pool.X, phase)
+    weights = np.minimum(removal.weights, trust)
+    if not is_sparse(pool.X):
+        removal = _remove(around_class_medians(pool.X, labels), phase)
+        weights = np.minimum(weights, removal.weights)
+    return replace(removal, weights=weights)
+
+
+def _remove(rows: Rows, phase: Phase) -> OutlierRemoval:
     return remove_outliers(
-        pool.X,
+        rows,
         l2_radius=phase.l2_radius,
         l1_radius=phase.removal_l1_radius,
         outlier_fraction=phase.outlier_fraction,
@@ -38,8 +65,41 @@ def remove(pool: Pool, phase: Phase) -> OutlierRemoval:
     )
 
 
-def fit(labeled: LabeledRows, phase: Phase, center: FloatArray) -> HingeMinimum:
-    """The candidate: a point near the current halfspace of almost least hinge loss (line 9)."""
+def fit(labeled: LabeledRows, phase: Phase, center: FloatArray) -> tuple[HingeMinimum, LabeledRows]:
+    """The candidate, a point near the current halfspace of almost least hinge loss (line 9).
+
+    And the rows with the weights that it is about.
+
+    Departure: with a share to be trimmed, the rows on which the candidate has its largest losses
+    are left out, and the loss is minimized again, until they are the same as before.
+    """
+    minimum, fitted = _minimum(labeled, phase, center), labeled
+    for _ in range(MAX_TRIMS if phase.trimmed_share > 0 else 0):
+        weights = _without_largest_losses(labeled, minimum.point, phase.trimmed_share)
+        if np.array_equal(weights, fitted.weights):
+            break
+        fitted = replace(labeled, weights=weights)
+        minimum = _minimum(fitted, phase, center, minimum)
+    return minimum, fitted
+
+
+def _without_largest_losses(labeled: LabeledRows, point: FloatArray, share: float) -> FloatArray:
+    """The weights, with zeros for the rows of the largest losses that hold this share of the rows.
+
+    Rows on the right side of the boundary are never left out.
+    """
+    margins = labeled.y * (labeled.X @ point)
+    order = np.argsort(margins, kind="stable")
+    held = np.cumsum(labeled.weights[order])
+    dropped = order[(held <= share * labeled.n_rows) & (margins[order] < 0)]
+    weights = labeled.weights.copy()
+    weights[dropped] = 0
+    return weights if weights.any() else labeled.weights
+
+
+def _minimum(
+    labeled: LabeledRows, phase: Phase, center: FloatArray, warm_start: HingeMinimum | None = None
+) -> HingeMinimum:
     return minimize_hinge(
         labeled.X,
         labeled.y,
@@ -49,6 +109,7 @@ def fit(labeled: LabeledRows, phase: Phase, center: FloatArray) -> HingeMinimum:
         hinge_scale=phase.hinge_scale,
         sample_weight=labeled.weights,
         tolerance=phase.loss_tolerance,
+        warm_start=warm_start,
     )
 
 

@@ -142,6 +142,8 @@ class TheorySchedule:
             max_draws=self._n_draws(b, delta, n),
             n_queries=m,
             failure_probability=delta,
+            label_aware=False,
+            trimmed_share=0.0,
         )
 
     def n_draws(self, index: int) -> int:

@@ -45,8 +45,7 @@ def best_clip(
 
     def bound(j: int) -> ClipBound:
         if j not in tried:
-            rest = single - np.clip(single, -levels[j], levels[j])
-            eigenvalue, vector = top_eigenpair(rest)
+            eigenvalue, vector = _top_eigenpair(single - np.clip(single, -levels[j], levels[j]))
             value = max(eigenvalue, 0.0) + l1_radius**2 * float(levels[j])
             level = float(levels[j]) * scale
             tried[j] = ClipBound(level, value * scale, vector.astype(np.float64))
@@ -111,7 +110,18 @@ def _largest_eigenvalue(matrix: FloatArray) -> float:
     if matrix.shape[0] <= DENSE_SIZE:
         return top_eigenpair(matrix)[0]
     scale = float(np.abs(matrix).max()) or 1.0
-    return scale * top_eigenpair((matrix / scale).astype(np.float32), n_steps=28)[0]
+    return scale * _top_eigenpair((matrix / scale).astype(np.float32), n_steps=28)[0]
+
+
+def _top_eigenpair(matrix: Floats, **options: int) -> tuple[float, Floats]:
+    """As `top_eigenpair`, on the columns that clipping left something of."""
+    is_left = matrix.any(axis=0)
+    if is_left.all() or not is_left.any():
+        return top_eigenpair(matrix, **options)
+    eigenvalue, part = top_eigenpair(matrix[np.ix_(is_left, is_left)], **options)
+    vector = np.zeros(matrix.shape[0], dtype=part.dtype)
+    vector[is_left] = part
+    return eigenvalue, vector
 
 
 def _levels(matrix: Floats) -> Floats:

@@ -1,0 +1,97 @@
+"""Algorithm 1 on a labeled table that is at hand: no row is drawn twice, and none is copied."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from thresher.errors import LearningStopped, UncertifiedPhase
+from thresher.learning.algorithm import LabelRequest, Schedule, learn
+from thresher.learning.history import History, PhaseOutcome
+from thresher.learning.task import Task
+from thresher.oracles import Draw, DrawRequest
+from thresher.validation import FloatArray, Rows
+
+
+def learn_from_table(
+    rows: Rows,
+    labels: FloatArray,
+    task: Task,
+    schedule: Schedule,
+    *,
+    seed: int = 0,
+    observe: Callable[[PhaseOutcome], object] | None = None,
+) -> History:
+    """The history of a run that sees every row of the band, and knows every label.
+
+    Parameters
+    ----------
+    rows : (n, d) array or CSR matrix, checked
+    labels : (n,) of -1 and +1
+    task, schedule : as in `learn`; a phase that asks for fewer rows than there are gets the first
+    seed : of what the schedule leaves to chance
+    observe : shown the outcome of each phase; learning ends when it returns something true
+
+    Raises
+    ------
+    LearningStopped : the table gave no usable row
+
+    Examples
+    --------
+    >>> from thresher.learning import PracticalSchedule
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.standard_normal((2000, 30))
+    >>> labels = np.where(rows[:, 3] - rows[:, 5] > 0, 1.0, -1.0)
+    >>> task = Task(n_features=30, sparsity=2, noise_rate=0.02)
+    >>> schedule = PracticalSchedule().for_table(2000, label_aware=True)
+    >>> np.flatnonzero(learn_from_table(rows, labels, task, schedule)[-1].halfspace)
+    array([3, 5])
+    """
+    history: History = ()
+    is_ended = False
+
+    def note(outcome: PhaseOutcome) -> None:
+        nonlocal history, is_ended
+        history = (*history, outcome)
+        is_ended = observe is not None and bool(observe(outcome))
+
+    run = learn(task, schedule, np.random.default_rng(seed), observe=note)
+    answer: Draw | FloatArray | None = None
+    try:
+        while not is_ended:
+            request = run.send(answer)
+            if isinstance(request, LabelRequest):
+                answer = labels[request.ids]
+            else:
+                answer = _draw(rows, request)
+    except StopIteration:
+        pass
+    if not history:
+        raise LearningStopped(
+            "every row of the table has an entry beyond the pruning radius: scale its columns to "
+            "mean 0 and variance 1"
+        )
+    for outcome in history:
+        warn_if_uncertified(outcome, stacklevel=3)
+    return history
+
+
+def _draw(rows: Rows, request: DrawRequest) -> Draw:
+    """The rows of the table that lie in the band; the table itself if all of them do."""
+    n_rows = rows.shape[0]
+    is_inside = not request.band.normal.any() or request.band.admits(rows)
+    ids = np.flatnonzero(np.broadcast_to(is_inside, n_rows))[: request.n_rows]
+    return Draw(ids=ids, X=rows if ids.size == n_rows else rows[ids], n_drawn=n_rows)
+
+
+def warn_if_uncertified(outcome: PhaseOutcome, *, stacklevel: int) -> None:
+    """Say so if a solver did not reach what it was asked for."""
+    if not outcome.is_certified:
+        warnings.warn(
+            f"phase {outcome.phase.index}: outlier removal is {outcome.removal_status}, "
+            f"hinge minimization is {outcome.loss_status}; phases_ has the bounds",
+            UncertifiedPhase,
+            stacklevel=stacklevel + 1,
+        )
