@@ -160,7 +160,12 @@ def noise_table() -> str:
 
 def told_table() -> str:
     """Half, true and double noise rate side by side."""
-    true = {attack_name(c): c for c in read_cells("noise") if float(c["noise_rate"]) == 0.05}
+    true = {
+        attack_name(cell): cell
+        for name in ("marginals", "noise")
+        for cell in read_cells(name)
+        if float(cell["noise_rate"]) == 0.05 and cell["distribution"] == "gaussian"
+    }
     told: dict[str, dict[float, float]] = defaultdict(dict)
     for cell in read_cells("told-noise-rate"):
         told[attack_name(cell)][float(cell["told_noise_rate"])] = float(cell["median_error"])
@@ -182,18 +187,21 @@ def marginals_table() -> str:
 
 
 def spike_table() -> str:
-    """Sparse and dense outlier removal, each at the strength that is worst for it."""
-    rows = [
-        [
-            cell["learner"],
-            attack_name(cell),
-            f"{float(cell['median_error']):.4f}",
-            f"{float(cell['error_90']):.4f}",
-            f"{float(cell['n_labels']):,.0f}",
-        ]
-        for cell in read_cells("spike")
-    ]
-    return markdown(["learner", "attack, worst κ", "median error", "90 % quantile", "labels"], rows)
+    """Sparse and dense outlier removal side by side, at every strength."""
+    learners = ("thresher", "dense outlier removal")
+    errors: dict[str, dict[str, tuple[float, float]]] = defaultdict(dict)
+    for cell in read_cells("spike"):
+        found = float(cell["median_error"]), float(cell["error_90"])
+        errors[attack_name(cell)][cell["learner"]] = found
+    head = ["attack, κ"]
+    for name in learners:
+        head += [f"{name}: median", "90 % quantile"]
+    rows = []
+    for attack, found in errors.items():
+        numbers = [f"{value:.4f}" for name in learners for value in found[name]]
+        medians = [found[name][0] for name in learners]
+        rows.append([attack, *numbers, f"{medians[1] / medians[0]:.1f}"])
+    return markdown([*head, "dense over sparse"], rows)
 
 
 def scaling_table() -> str:
