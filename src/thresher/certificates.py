@@ -166,7 +166,10 @@ def proves_hinge_bound(
     signed = alpha * labels
     gradient = np.asarray(rows.T @ signed).ravel()
     m, d = rows.shape
-    magnitude = np.asarray(abs(rows).T @ alpha).ravel()
+    step = max(1, BLOCK_BYTES // (64 * max(d, 1)))  # not all at once: abs makes a copy
+    starts = range(0, m, step)
+    blocks = [abs(rows[i : i + step]).T @ alpha[i : i + step] for i in starts]
+    magnitude = np.sum([np.asarray(block).ravel() for block in blocks], axis=0)
     doubt = (m + d) * EPS * float(magnitude.max())
     constant = float(alpha.sum()) - float(gradient @ center) / hinge_scale
     constant_doubt = (m + d) * EPS * float(alpha.sum()) + float(

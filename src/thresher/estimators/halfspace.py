@@ -26,7 +26,7 @@ from thresher.geometry import hard_threshold
 from thresher.learning import PracticalSchedule, Task, learn_from_table
 from thresher.validation import FloatArray, Rows, check_positive, is_sparse
 
-COPIES = 4.5  # of the table that learning needs at its peak: scaled, drawn, weighed, asked for
+COPIES = 3.0  # of the table that learning needs at its peak: scaled, in the band, centered, weighed
 
 
 class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]

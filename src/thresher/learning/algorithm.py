@@ -103,6 +103,7 @@ def learn(
             phase, candidate, drawn, pool, removal, labeled, minimum, previous=halfspace
         )
         history, halfspace = (*history, outcome), candidate
+        del drawn, pool, sample, labeled  # their rows would be kept through the next draw
         if observe is not None:
             observe(outcome)
     return history  # 11

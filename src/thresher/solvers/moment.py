@@ -19,6 +19,7 @@ UNIT_ROUNDOFF = {np.dtype(np.float32): 2.0**-24, np.dtype(np.float64): 2.0**-53}
 MAX_BLOCK_ROWS = 2048
 SMALL_FLOPS = 1e8  # double precision costs nothing noticeable up to here
 THIN = 16  # how many entries of a matrix are multiplied in the time of one of sparse rows
+LARGE_BYTES = 2**26  # rows that take more are turned to single precision block by block
 MAX_BLOCK_FLOPS = 2e10  # a block takes well under a second, so an interrupt is answered
 
 
@@ -46,11 +47,13 @@ class SecondMoment:
 
     def __init__(self, rows: Rows, *, n_rows: int, single_precision: bool) -> None:
         self._exact_rows = rows
-        self._rows = rows.astype(np.float32) if single_precision else rows
+        self._dtype = np.dtype(np.float32 if single_precision else np.float64)
+        is_large = not is_sparse(rows) and rows.nbytes > LARGE_BYTES
+        self._rows = rows if is_large else rows.astype(self._dtype, copy=False)
         self._n_rows = n_rows
         self.weights = np.ones(rows.shape[0])
         self.is_thin = is_sparse(rows) and THIN * rows.nnz < rows.shape[1] ** 2
-        self.gram, self.error = self._moment(self._rows, None)
+        self.gram, self.error = self._moment(self._rows, None, self._dtype)
 
     def reweight(self, weights: FloatArray) -> None:
         """Move to new weights at the cost of the rows whose weight changed."""
@@ -59,7 +62,7 @@ class SecondMoment:
             change = sign * (weights - self.weights)[changed]
             part = changed[change > 0]
             if part.size:
-                gram, error = self._moment(self._rows[part], change[change > 0])
+                gram, error = self._moment(self._rows[part], change[change > 0], self._dtype)
                 (np.add if sign > 0 else np.subtract)(self.gram, gram, out=self.gram)
                 self.error += error + 2 * UNIT_ROUNDOFF[np.dtype(np.float64)] * self._largest()
         self.weights = weights
@@ -68,7 +71,7 @@ class SecondMoment:
         """Recompute from the rows, in double precision: what cancelled in updates is forgotten."""
         kept = np.flatnonzero(self.weights)
         rows = self._exact_rows[kept] if kept.size < self.weights.size else self._exact_rows
-        self.gram, self.error = self._moment(rows, self.weights[kept])
+        self.gram, self.error = self._moment(rows, self.weights[kept], rows.dtype)
 
     def multiply(self, directions: FloatArray) -> FloatArray:
         """A·v for every direction v, one a row."""
@@ -80,18 +83,26 @@ class SecondMoment:
 
     def squared_projections(self, directions: FloatArray) -> Floats:
         """(x·v)² for every row x (down) and direction v (across), in the precision of the rows."""
-        dtype = self._rows.dtype
-        return np.square(self._rows @ np.ascontiguousarray(directions.T, dtype=dtype))
+        columns = np.ascontiguousarray(directions.T, dtype=self._dtype)
+        if self._rows.dtype == self._dtype:
+            return np.square(self._rows @ columns)
+        projections = np.empty((self._rows.shape[0], len(directions)), dtype=self._dtype)
+        for start in range(0, self._rows.shape[0], MAX_BLOCK_ROWS):
+            block = slice(start, start + MAX_BLOCK_ROWS)
+            np.matmul(self._rows[block].astype(self._dtype), columns, out=projections[block])
+        return np.square(projections, out=projections)
 
     def _largest(self) -> float:
         return float(np.abs(np.einsum("ii->i", self.gram)).max())
 
-    def _moment(self, rows: Rows, weights: FloatArray | None) -> tuple[FloatArray, float]:
+    def _moment(
+        self, rows: Rows, weights: FloatArray | None, dtype: np.dtype[Any]
+    ) -> tuple[FloatArray, float]:
         d = rows.shape[1]
         gram = np.zeros((d, d))
         step = max(1, min(MAX_BLOCK_ROWS, int(MAX_BLOCK_FLOPS / d**2)))
         for start in range(0, rows.shape[0], step):
-            block = rows[start : start + step]
+            block = rows[start : start + step].astype(dtype, copy=False)
             if weights is not None:
                 block = weighted_rows(block, weights[start : start + step])
             gram += gram_of(block)
@@ -99,7 +110,7 @@ class SecondMoment:
         # |fl(Σ xy) − Σ xy| ≤ γ Σ|xy| ≤ γ·(largest diagonal entry), with the block's length in γ;
         # the last terms are for the square roots, the casts and the sums over blocks.
         n_blocks = -(-rows.shape[0] // step)
-        roundoff = UNIT_ROUNDOFF[rows.dtype]
+        roundoff = UNIT_ROUNDOFF[dtype]
         gamma = 1.01 * ((min(step, rows.shape[0]) + 8) * roundoff + n_blocks * 2.0**-52)
         return gram, gamma * float(np.einsum("ii->i", gram).max())
 

@@ -218,8 +218,9 @@ def descend_on_core(descent: Descent, target: float, max_iterations: int) -> Non
     columns = np.flatnonzero(np.abs(tangent.pull) >= CORE_LEVEL * tangent.level)
     settled = np.where(~near & (residuals > 0), 1.0, 0.0)
     rows = np.flatnonzero(near)
+    is_dense = isinstance(whole.rows, np.ndarray)
     part = HingeProblem(
-        whole.rows[rows][:, columns],
+        whole.rows[np.ix_(rows, columns)] if is_dense else whole.rows[rows][:, columns],
         whole.slopes[rows],
         whole.offsets[rows],
         whole.probabilities[rows],
