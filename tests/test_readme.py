@@ -52,7 +52,7 @@ def test_a_python_block_prints_what_is_shown(code: str, output: str) -> None:
 
 def test_every_python_block_has_its_output() -> None:
     n_python = sum(kind == "python" for kind, _ in BLOCKS)
-    assert len(shown_pairs()) == n_python == 2
+    assert len(shown_pairs()) == n_python == 3
 
 
 COMMANDS = [

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.rivals.columns import ColumnScaling
 from thresher.rivals.linear import n_planted
+from thresher.rivals.standardization import Standardization
 from thresher.rivals.trimmed_mean import best_offset
 from thresher.rivals.trimming import rows_without_worst, trimmed_column_means, trimmed_mean
 
@@ -79,35 +79,35 @@ def test_no_other_offset_has_fewer_wrong_rows(seed: int) -> None:
 
 def test_without_clipping_the_scale_is_the_standard_deviation() -> None:
     X = sparse_rows(1)[:, 1:]
-    scaling = ColumnScaling.of(X, clipped_fraction=0.0)
+    scaling = Standardization.of(X, clipped_fraction=0.0)
     np.testing.assert_allclose(scaling.scale, X.std(axis=0))
 
 
 def test_sparse_rows_get_the_same_scale_where_most_of_a_column_is_zero() -> None:
     X = sparse_rows(2, n_rows=200)[:, :3]
-    dense = ColumnScaling.of(X, clipped_fraction=0.1)
-    sparse = ColumnScaling.of(sp.csr_array(X), clipped_fraction=0.1)
+    dense = Standardization.of(X, clipped_fraction=0.1)
+    sparse = Standardization.of(sp.csr_array(X), clipped_fraction=0.1)
     np.testing.assert_allclose(sparse.scale, dense.scale)
     np.testing.assert_allclose(sparse.apply(sp.csr_array(X)).toarray(), dense.apply(X))
 
 
 def test_planted_entries_do_not_set_the_scale() -> None:
     X = np.random.default_rng(0).standard_normal((1000, 1))
-    clean = ColumnScaling.of(X, clipped_fraction=0.1).scale
+    clean = Standardization.of(X, clipped_fraction=0.1).scale
     X[:50] = 1e6
-    assert ColumnScaling.of(X, clipped_fraction=0.1).scale == pytest.approx(clean, rel=0.2)
-    assert ColumnScaling.of(X, clipped_fraction=0.0).scale > 1e5
+    assert Standardization.of(X, clipped_fraction=0.1).scale == pytest.approx(clean, rel=0.2)
+    assert Standardization.of(X, clipped_fraction=0.0).scale > 1e5
 
 
 def test_a_halfspace_of_scaled_rows_says_the_same_in_the_units_of_the_table() -> None:
     rng = np.random.default_rng(3)
     X = 5 + 3 * rng.standard_normal((30, 4))
-    scaling = ColumnScaling.of(X, clipped_fraction=0.0)
+    scaling = Standardization.of(X, clipped_fraction=0.0)
     weights, offset = scaling.undo(np.arange(4.0), 0.7)
     np.testing.assert_allclose(X @ weights + offset, scaling.apply(X) @ np.arange(4.0) + 0.7)
 
 
 def test_a_constant_column_keeps_its_scale() -> None:
     np.testing.assert_array_equal(
-        ColumnScaling.of(np.full((5, 2), 0.1), clipped_fraction=0.2).scale, [1.0, 1.0]
+        Standardization.of(np.full((5, 2), 0.1), clipped_fraction=0.2).scale, [1.0, 1.0]
     )

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thresher.estimators.tables import check_two_classes
-from thresher.rivals.columns import ColumnScaling
+from thresher.rivals.standardization import Standardization
 from thresher.validation import FloatArray, Rows, check_noise_rate
 
 SignArray = FloatArray  # (n,) labels of -1 and +1
@@ -22,7 +22,7 @@ class LinearRival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     The subclass has `_learn(rows, signs)`, which returns weights and offset for the rows it got,
     and stores the parameters it needs. Those that every rival may have are read here:
     `noise_rate` (what share of rows may be planted) and `standardize` (whether columns are put on
-    one scale first; see `ColumnScaling`).
+    one scale first; see `Standardization`).
     """
 
     coef_: FloatArray
@@ -40,10 +40,10 @@ class LinearRival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         noise_rate = check_noise_rate(getattr(self, "noise_rate", 0.0))
         rows, signs = self._check_table(X, y)
-        scaling = ColumnScaling.identity(rows.shape[1])
+        scaling = Standardization.identity(rows.shape[1])
         if self.standardize:
             # Twice the noise rate, so that chance does not put a planted entry at the cut.
-            scaling = ColumnScaling.of(rows, clipped_fraction=min(2 * noise_rate, 0.5))
+            scaling = Standardization.of(rows, clipped_fraction=min(2 * noise_rate, 0.5))
         weights, offset = scaling.undo(*self._learn(scaling.apply(rows), signs))
         self.coef_ = weights[None, :]
         self.intercept_ = np.array([offset])

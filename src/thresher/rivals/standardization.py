@@ -12,7 +12,7 @@ from thresher.validation import FloatArray, Rows, is_sparse
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnScaling:
+class Standardization:
     """Shift and scale of every column: x ↦ (x − center)/scale.
 
     The center is the median, which keeps the zeros of a column that is mostly zero; sparse rows
@@ -26,7 +26,7 @@ class ColumnScaling:
     Examples
     --------
     >>> rows = np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
-    >>> scaling = ColumnScaling.of(rows, clipped_fraction=0.0)
+    >>> scaling = Standardization.of(rows, clipped_fraction=0.0)
     >>> scaling.center
     array([2., 3.])
     >>> scaling.apply(rows)[:, 0]
@@ -37,7 +37,7 @@ class ColumnScaling:
     scale: FloatArray
 
     @classmethod
-    def of(cls, rows: Rows, *, clipped_fraction: float) -> ColumnScaling:
+    def of(cls, rows: Rows, *, clipped_fraction: float) -> Standardization:
         """The scaling of these rows: median, and standard deviation of clipped deviations.
 
         The largest `clipped_fraction` of a column's non-zero deviations from the center count as
@@ -57,7 +57,7 @@ class ColumnScaling:
         return cls(center, np.array(scale))
 
     @classmethod
-    def identity(cls, n_features: int) -> ColumnScaling:
+    def identity(cls, n_features: int) -> Standardization:
         """The scaling that changes nothing."""
         return cls(np.zeros(n_features), np.ones(n_features))
 
