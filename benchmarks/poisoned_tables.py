@@ -38,7 +38,7 @@ from thresher.simulate.tables import POISON_STRENGTHS, poison
 
 SETS = ("spambase", "cina", "mnist_1v7", "reuters_earn_v_acq")
 ATTACKS = ("far-clump", "on-support-tilt", "linf-hijack", "model-targeted")
-SEEDS, PILOT_SEED = range(5), 100
+PILOT_SEED = 100
 FRACTION, CLEAN_RATE = 0.1, 0.02
 OURS, PILOT, L1_AS_SPARSE = "thresher", "thresher (40 features)", "L1 logistic, as sparse"
 
@@ -122,11 +122,13 @@ def _fitted(model: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> tuple[Any, 
     }
 
 
-def fits(tables: Sequence[str], methods: Sequence[str], worst: dict[Any, float]) -> Iterator[Fit]:
+def fits(
+    tables: Sequence[str], methods: Sequence[str], n_seeds: int, worst: dict[Any, float]
+) -> Iterator[Fit]:
     """Every fit that is to be measured, once the worst strengths are known."""
     for table in tables:
         for method in methods:
-            for seed in SEEDS:
+            for seed in range(n_seeds):
                 yield Fit(table, seed, None, None, method)
                 for attack in ATTACKS:
                     yield Fit(table, seed, attack, worst[table, attack], method)
@@ -179,6 +181,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="file of records, appended to")
     parser.add_argument("--tables", nargs="+", default=SETS, metavar="NAME")
     parser.add_argument("--methods", nargs="+", default=(OURS, *RIVALS), metavar="NAME")
+    parser.add_argument("--seeds", type=int, default=5, help="how many splits")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args(argv)
     missing = [n for n in options.tables if not (Path(options.data_dir) / f"{n}.npz").exists()]
@@ -187,7 +190,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     tables = [name for name in options.tables if name not in missing]
     records = Records(options.out, options.data_dir, options.jobs)
     records.add(pilots(tables))
-    records.add(fits(tables, options.methods, worst_strengths(records.all)))
+    worst = worst_strengths(records.all)
+    records.add(fits(tables, options.methods, options.seeds, worst))
     print(markdown_tables(records.all))
     return 0
 
