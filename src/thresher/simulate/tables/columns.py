@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.sparsefuncs import csc_median_axis_0, mean_variance_axis, min_max_axis
 
 from thresher.validation import FloatArray, Rows, is_sparse
 
@@ -80,6 +79,9 @@ class Columns:
 def measure_columns(rows: Rows) -> Columns:
     """Center, scale, range and kind of every column of dense or CSR rows."""
     if is_sparse(rows):
+        # Here and not above: scikit-learn takes longer to import than the rest of the laboratory.
+        from sklearn.utils.sparsefuncs import csc_median_axis_0, mean_variance_axis, min_max_axis
+
         center = csc_median_axis_0(rows.tocsc())
         deviation = np.sqrt(mean_variance_axis(rows, axis=0)[1])
         lowest, highest = min_max_axis(rows, axis=0)
