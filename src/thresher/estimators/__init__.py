@@ -2,5 +2,13 @@
 
 from thresher.estimators.choice import HalfspaceClassifierCV
 from thresher.estimators.halfspace import HalfspaceClassifier
+from thresher.estimators.model import HalfspaceModel
+from thresher.estimators.model_file import load_model, save_model
 
-__all__ = ["HalfspaceClassifier", "HalfspaceClassifierCV"]
+__all__ = [
+    "HalfspaceClassifier",
+    "HalfspaceClassifierCV",
+    "HalfspaceModel",
+    "load_model",
+    "save_model",
+]

@@ -16,6 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.estimators.halfspace import HalfspaceClassifier
+from thresher.estimators.model import HalfspaceModel
 from thresher.estimators.parameters import check_noise_rate, check_sparsity, seed_of
 from thresher.estimators.tables import check_table, check_training_table, check_two_classes
 from thresher.learning import PracticalSchedule
@@ -202,6 +203,15 @@ class HalfspaceClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         """The label of each row."""
         scores = self.decision_function(X)
         return self.best_._labels(scores)
+
+    def to_model(self) -> HalfspaceModel:
+        """As `HalfspaceClassifier.to_model`."""
+        check_is_fitted(self)
+        return self.best_.to_model()
+
+    def to_sklearn(self) -> Any:
+        """As `HalfspaceClassifier.to_sklearn`."""
+        return self.to_model().to_sklearn()
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

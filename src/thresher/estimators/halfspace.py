@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from thresher import memory
 from thresher.estimators.callbacks import CallbackSupportMixin, PhaseReport, with_callbacks
 from thresher.estimators.columns import ColumnScaling
+from thresher.estimators.model import HalfspaceModel, model_of
 from thresher.estimators.parameters import (
     check_noise_rate,
     check_schedule,
@@ -220,6 +221,15 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _labels(self, scores: FloatArray) -> Any:
         return self.classes_[(scores > 0).astype(np.intp)]
+
+    def to_model(self) -> HalfspaceModel:
+        """What was learned, apart from scikit-learn: to be saved with `save_model`."""
+        check_is_fitted(self)
+        return model_of(self)
+
+    def to_sklearn(self) -> Any:
+        """An ordinary scikit-learn pipeline with the same predictions, for dense tables."""
+        return self.to_model().to_sklearn()
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
