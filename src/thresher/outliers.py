@@ -43,7 +43,7 @@ from thresher.validation import (
 Status = Literal["tightest", "feasible", "infeasible", "undecided"]
 N_COLUMN_STARTS, N_CUT_STARTS = 32, 4  # heuristic: where each round looks for its next directions
 REFINABLE, REFINEMENT_STEPS = 500, 300  # features and steps, where a closer proof is tried
-FAINT = 0.05  # of the variance: what columns of sparse rows may matter that are set aside
+FAINT = 0.1  # of the variance: what columns of sparse rows may matter that are set aside
 AIM = 0.92  # of a limit: what the weights are balanced to at first
 
 

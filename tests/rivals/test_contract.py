@@ -127,3 +127,13 @@ def test_more_features_than_there_are_means_all() -> None:
     np.testing.assert_array_equal(
         TrimmedMean(sparsity=1000).fit(X, y).coef_, TrimmedMean(sparsity=12).fit(X, y).coef_
     )
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_long_indices_of_a_sparse_matrix_are_taken(name: str) -> None:
+    X, y = word_counts()
+    short = sp.csr_array(X)
+    parts = (short.data, short.indices.astype(np.int64), short.indptr.astype(np.int64))
+    long = sp.csr_array(parts, shape=short.shape)
+    model = clone(RIVALS[name]).fit(long, y)
+    assert np.array_equal(model.coef_, clone(RIVALS[name]).fit(short, y).coef_)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thresher.estimators.tables import check_two_classes
 from thresher.rivals.standardization import Standardization
-from thresher.validation import FloatArray, Rows, check_noise_rate
+from thresher.validation import FloatArray, Rows, check_noise_rate, is_sparse
 
 SignArray = FloatArray  # (n,) labels of -1 and +1
 
@@ -60,6 +61,9 @@ class LinearRival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The rows as floats and the labels as signs; the larger label is the positive one."""
         rows, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         self.classes_, signs = check_two_classes(labels)
+        if is_sparse(rows) and rows.nnz < 2**31:  # liblinear takes no longer indices
+            parts = (rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32))
+            rows = sp.csr_array(parts, shape=rows.shape)
         return rows, signs
 
     def decision_function(self, X: object) -> FloatArray:
