@@ -1,53 +1,60 @@
-"""The records of real tables as two tables of Markdown: clean, and under attack."""
+"""What the records of real tables say: a line for each table, method and attack."""
 
 from __future__ import annotations
 
+import csv
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from statistics import median
 from typing import Any
 
-PILOT_MARK = "(40 features)"
+
+@dataclass(frozen=True)
+class Cell:
+    """Medians over the splits of one table, for one method under one attack."""
+
+    table: str
+    method: str
+    attack: str
+    strength: str
+    n_splits: int
+    error: float
+    largest_error: float
+    n_features: float
+    cpu_seconds: float
 
 
-def markdown_tables(records: Iterable[dict[str, Any]]) -> str:
-    """Median test errors in percent: every method on clean tables, then under each attack."""
-    cells: dict[Any, list[dict[str, Any]]] = defaultdict(list)
+def cells_of(records: Iterable[dict[str, Any]], pilot: str) -> list[Cell]:
+    """The cells of all records but those of the pilot, in the order of their first records."""
+    groups: dict[Any, list[dict[str, Any]]] = defaultdict(list)
     for record in records:
-        if PILOT_MARK not in record["method"]:
-            cells[record["table"], record["method"], record["attack"]].append(record)
-    tables = list(dict.fromkeys(table for table, _, _ in cells))
-    methods = list(dict.fromkeys(method for _, method, _ in cells))
-    attacks = list(dict.fromkeys(attack for _, _, attack in cells if attack is not None))
-    clean = [["method", *tables]]
-    for method in methods:
-        clean.append([method, *(_clean_cell(cells[table, method, None]) for table in tables)])
-    attacked = [["table", "method", "clean", *attacks, "largest rise"]]
-    for table in tables:
-        for method in methods:
-            row = [_median(cells[table, method, attack]) for attack in (None, *attacks)]
-            known = [error for error in row[1:] if error is not None]
-            if row[0] is not None and known:
-                rise = f"{max(known) - row[0]:.1f}"
-                attacked.append([table, method, *map(_number, row), rise])
-    return f"{_markdown(clean)}\n\n{_markdown(attacked)}"
+        if record["method"] != pilot:
+            groups[record["table"], record["method"], record["attack"] or "none"].append(record)
+    return [
+        Cell(
+            table=table,
+            method=method,
+            attack=attack,
+            strength="" if group[0]["strength"] is None else f"{group[0]['strength']:g}",
+            n_splits=len(group),
+            error=round(_median(group, "error"), 5),
+            largest_error=round(max(record["error"] for record in group), 5),
+            n_features=_median(group, "n_features"),
+            cpu_seconds=round(_median(group, "cpu_seconds"), 1),
+        )
+        for (table, method, attack), group in groups.items()
+    ]
 
 
-def _clean_cell(records: list[dict[str, Any]]) -> str:
-    if not records:
-        return "-"
-    n_features = median(record["n_features"] for record in records)
-    return f"{_number(_median(records))} ({n_features:.0f})"
+def _median(group: list[dict[str, Any]], name: str) -> float:
+    return float(median(record[name] for record in group))
 
 
-def _median(records: list[dict[str, Any]]) -> float | None:
-    return 100 * median(record["error"] for record in records) if records else None
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1f}"
-
-
-def _markdown(rows: Sequence[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([lines[0], f"|{' --- |' * len(rows[0])}", *lines[1:]])
+def write_cells(cells: Iterable[Cell], path: Path) -> None:
+    """Write the cells to a CSV file."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [item.name for item in fields(Cell)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(cell) for cell in cells)

@@ -88,6 +88,16 @@ class UncertifiedPhase(UserWarning):
     """
 
 
+class DistrustedClass(UserWarning):
+    """A class of which hardly a row is trusted: it is planted, or too small for the noise rate.
+
+    Examples
+    --------
+    >>> issubclass(DistrustedClass, UserWarning)
+    True
+    """
+
+
 class UnknownId(ThresherError, ValueError):
     """An id that no draw has handed out.
 

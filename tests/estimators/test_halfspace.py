@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import tracemalloc
+import warnings
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,8 @@ from sklearn.preprocessing import FunctionTransformer
 
 import thresher.memory
 from estimators.small import QUICK, angle, fitted, planted, quick, table
-from thresher import HalfspaceClassifier
-from thresher.errors import NotEnoughMemory
+from thresher import HalfspaceClassifier, HalfspaceClassifierCV
+from thresher.errors import DistrustedClass, NotEnoughMemory
 from thresher.learning import TheorySchedule
 
 TABLE = table()
@@ -416,3 +417,32 @@ def test_a_fit_takes_no_more_memory_than_it_reckons_with() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 4.6 * big.X.nbytes
+
+
+# -- classes that are hardly larger than the noise rate --------------------------------------
+
+
+def small_class() -> tuple[np.ndarray, np.ndarray]:
+    """Clean rows of which one in fifty belongs to the second class."""
+    rows = np.random.default_rng(0).standard_normal((1000, 5))
+    return rows, rows[:, 0] > np.quantile(rows[:, 0], 0.98)
+
+
+def test_a_class_that_loses_its_trust_is_told() -> None:
+    with pytest.warns(DistrustedClass, match="20 rows of class True have a mean trust") as caught:
+        HalfspaceClassifier(2, 0.1, random_state=0).fit(*small_class())
+    assert caught[0].filename == __file__
+
+
+def test_a_small_class_is_found_where_nothing_must_be_borne() -> None:
+    X, y = small_class()
+    model = HalfspaceClassifier(2, 0.0, reach=4.0, random_state=0).fit(X, y)
+    assert model.predict(X)[y].mean() > 0.8
+
+
+def test_a_cross_validation_does_not_gain_by_erasing_a_class() -> None:
+    X, y = small_class()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DistrustedClass)
+        model = HalfspaceClassifierCV((2,), noise_rates=(0.0, 0.1), random_state=0).fit(X, y)
+    assert model.noise_rate_ == 0.0

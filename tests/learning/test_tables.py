@@ -133,3 +133,17 @@ def test_rows_on_the_right_side_are_not_left_out() -> None:
 def test_learning_ends_where_an_adversary_might_own_the_band() -> None:
     wide = learn_from_table(TABLE.X, TABLE.y, replace(TASK, noise_rate=0.2), AWARE)
     assert len(wide) < len(learned())
+
+
+def test_never_more_than_half_of_a_class_is_left_out() -> None:
+    y = np.where(np.arange(1500) < 60, 1.0, -1.0)  # a small class, wherever its rows lie
+    rows = LabeledRows(TABLE.X, y, np.ones(1500), n_fresh=1500)
+    phase = replace(AWARE.next_phase(TASK, ()), trimmed_share=0.3)
+    _, fitted = fit(rows, phase, np.zeros(30))
+    assert 0 < np.count_nonzero(fitted.weights[:60] == 0) <= 30
+
+
+def test_a_warning_points_to_the_code_that_called() -> None:
+    with pytest.warns(UncertifiedPhase) as caught:
+        learned(replace(AWARE, variance_factor=1e-6), observe=lambda outcome: outcome)
+    assert caught[0].filename == __file__

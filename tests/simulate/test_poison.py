@@ -394,3 +394,9 @@ def test_every_attack_has_a_grid_that_it_accepts():
         grid = POISON_STRENGTHS[name]
         assert [strengths.checked(strength) for strength in grid] == sorted(set(grid))
         assert strengths.checked(None) in grid
+
+
+def test_numbers_whose_squares_overflow_are_refused() -> None:
+    X = 1e160 * np.random.default_rng(0).standard_normal((40, 3))
+    with pytest.raises(ValueError, match=r"X must hold numbers of at most 1e\+140"):
+        poison(X, X[:, 0] > 0, attack="far-clump", fraction=0.1, random_state=0)

@@ -22,7 +22,7 @@ from thresher.estimators.parameters import (
     seed_of,
 )
 from thresher.estimators.tables import check_table, check_training_table, check_two_classes
-from thresher.estimators.trust import trust_of_rows
+from thresher.estimators.trust import trust_of_rows, warn_of_distrusted_classes
 from thresher.geometry import hard_threshold
 from thresher.learning import PracticalSchedule, Task, learn_from_table
 from thresher.validation import FloatArray, Rows, check_positive, is_sparse
@@ -46,7 +46,8 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Share of planted rows that must be borne, below one half.
     fit_intercept : bool, default=True
         Learn an intercept. Departure: the paper's halfspaces go through the origin. A column of
-        ones takes part in everything, and does not count as a feature.
+        ones takes part in everything, and does not count as a feature. Without it, the boundary
+        goes through the point where every scaled column is zero.
     scale : bool, default=True
         Scale each column by its median and median absolute deviation, see `ColumnScaling` for the
         columns of counts and of sparse matrices. Without it, columns should have mean 0 and
@@ -61,9 +62,10 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         gets trust back in a later phase. Without it, the corollary of the paper.
     schedule : PracticalSchedule, default=None
         How phases go; by default `PracticalSchedule(outlier_margin=1.0, max_dirty_share=0.5)`, or
-        `PracticalSchedule()` if not `label_aware`.
+        `PracticalSchedule()` if not `label_aware`. What concerns the buying of labels and the
+        drawing of rows (`use_every_row`, `reuse_labels`, `min_unlabeled`, …) has no effect here.
     random_state : int, RandomState, Generator or None, default=None
-        For the order in which rows are scanned; it decides only among equals.
+        For what the schedule leaves to chance; on tables that is nothing but ties.
 
     Attributes
     ----------
@@ -155,6 +157,7 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         )
         self.n_iter_ = len(self.phases_)
         self.row_weights_ = trust_of_rows(self.phases_, n_rows)
+        warn_of_distrusted_classes(self.row_weights_, signs, self.classes_.tolist())
         self._set_coefficients(self.phases_[-1].halfspace, n_used)
         report.fit_ended()
         return self
@@ -202,9 +205,9 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     # -- predicting --------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> FloatArray:
-        """How far, and on which side of the boundary, each row lies; positive for the second class.
+        """A score for each row: positive for the second class, larger farther from the boundary.
 
-        Only the columns of `support_` are looked at.
+        Only the columns of `support_` count.
         """
         check_is_fitted(self)
         return self._scores(check_table(self, X))

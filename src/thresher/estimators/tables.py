@@ -45,7 +45,8 @@ def check_two_classes(y: Any) -> tuple[Any, FloatArray]:
         )
     if classes.size != 2:
         raise ValueError(
-            f"Classifier can't train when only one class is present: y has {classes[0]!r} alone"
+            "Classifier can't train when only one class is present: "
+            f"y has {classes.tolist()[0]!r} alone"
         )
     signs: FloatArray = 2.0 * codes.astype(np.float64) - 1.0
     return classes, signs

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from thresher.errors import DistrustedClass
 from thresher.learning import PhaseOutcome
+from thresher.learning.tables import level_of_caller
 from thresher.validation import FloatArray
+
+LITTLE = 0.3  # mean trust below which a class is told of
 
 
 def trust_of_rows(phases: Sequence[PhaseOutcome], n_rows: int) -> FloatArray:
@@ -26,3 +32,28 @@ def trust_of_rows(phases: Sequence[PhaseOutcome], n_rows: int) -> FloatArray:
         total[outcome.row_ids] += np.where(outcome.is_left_out, 0.0, outcome.row_weights)
         n_looked[outcome.row_ids] += 1
     return total / np.maximum(n_looked, 1)
+
+
+def warn_of_distrusted_classes(trust: FloatArray, signs: FloatArray, classes: Any) -> None:
+    """Say so if hardly a row of a class is trusted: the model may never predict it.
+
+    Examples
+    --------
+    >>> signs = np.array([1.0, 1.0, -1.0])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_of_distrusted_classes(np.array([1.0, 1.0, 0.1]), signs, ["ham", "spam"])
+    >>> print(caught[0].message)
+    the 1 rows of class 'ham' have a mean trust of 0.10: either they are planted, or noise_rate is
+    too large for a class of their size. Compare a smaller noise_rate, or a larger reach
+    """
+    for label, sign in zip(classes, (-1.0, 1.0)):
+        own = trust[signs == sign]
+        if own.mean() < LITTLE:
+            warnings.warn(
+                f"the {own.size} rows of class {label!r} have a mean trust of {own.mean():.2f}: "
+                "either they are planted, or noise_rate is too large for a class of their size. "
+                "Compare a smaller noise_rate, or a larger reach",
+                DistrustedClass,
+                stacklevel=level_of_caller(),
+            )

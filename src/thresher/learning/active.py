@@ -296,7 +296,7 @@ class ActiveLearner:
         # Not where the outcome is observed: a warning that is made an error would end the engine.
         while self._n_reported < len(self._phases):
             self._n_reported += 1
-            warn_if_uncertified(self._phases[self._n_reported - 1], stacklevel=5)
+            warn_if_uncertified(self._phases[self._n_reported - 1])
 
     def _refuse_overspending(self, n_wanted: int) -> None:
         budget = self._task.label_budget

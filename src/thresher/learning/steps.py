@@ -86,15 +86,18 @@ def fit(labeled: LabeledRows, phase: Phase, center: FloatArray) -> tuple[HingeMi
 def _without_largest_losses(labeled: LabeledRows, point: FloatArray, share: float) -> FloatArray:
     """The weights, with zeros for the rows of the largest losses that hold this share of the rows.
 
-    Rows on the right side of the boundary are never left out.
+    Rows on the right side of the boundary are never left out, and never more than half of a class.
     """
     margins = labeled.y * (labeled.X @ point)
     order = np.argsort(margins, kind="stable")
-    held = np.cumsum(labeled.weights[order])
-    dropped = order[(held <= share * labeled.n_rows) & (margins[order] < 0)]
+    sorted_weights = labeled.weights[order]
+    is_dropped = (np.cumsum(sorted_weights) <= share * labeled.n_rows) & (margins[order] < 0)
+    for sign in (-1, 1):
+        own = np.where(labeled.y[order] == sign, sorted_weights, 0.0)
+        is_dropped &= (own == 0) | (np.cumsum(own) <= own.sum() / 2)
     weights = labeled.weights.copy()
-    weights[dropped] = 0
-    return weights if weights.any() else labeled.weights
+    weights[order[is_dropped]] = 0
+    return weights
 
 
 def _minimum(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 
@@ -74,7 +75,7 @@ def learn_from_table(
             "mean 0 and variance 1"
         )
     for outcome in history:
-        warn_if_uncertified(outcome, stacklevel=3)
+        warn_if_uncertified(outcome)
     return history
 
 
@@ -86,12 +87,24 @@ def _draw(rows: Rows, request: DrawRequest) -> Draw:
     return Draw(ids=ids, X=rows if ids.size == n_rows else rows[ids], n_drawn=n_rows)
 
 
-def warn_if_uncertified(outcome: PhaseOutcome, *, stacklevel: int) -> None:
+def warn_if_uncertified(outcome: PhaseOutcome) -> None:
     """Say so if a solver did not reach what it was asked for."""
     if not outcome.is_certified:
         warnings.warn(
             f"phase {outcome.phase.index}: outlier removal is {outcome.removal_status}, "
             f"hinge minimization is {outcome.loss_status}; phases_ has the bounds",
             UncertifiedPhase,
-            stacklevel=stacklevel + 1,
+            stacklevel=level_of_caller(),
         )
+
+
+def level_of_caller() -> int:
+    """The stack level of the code that called Thresher, for a warning of the calling function."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _is_inside(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _is_inside(module: str) -> bool:
+    return module.split(".")[0] in ("thresher", "sklearn", "joblib")

@@ -12,7 +12,9 @@ from thresher.simulate.tables.attacks import LABEL_FLIP, PLANTERS, STRENGTHS
 from thresher.simulate.tables.clean import CleanTable
 from thresher.simulate.tables.kinds import check_names, picked, stacked
 from thresher.simulate.tables.planted import Planted, flipped_rows
-from thresher.validation import FloatArray, check_fraction, check_rows
+from thresher.validation import FloatArray, Rows, check_fraction, check_rows, is_sparse
+
+LARGEST = 1e140  # its square, times the number of rows, is still a number
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +97,7 @@ def poison(
     share = check_fraction(fraction, "fraction")
     rng = _generator(random_state)
     check_names(X)
-    rows = check_rows(X, "X")
+    rows = _moderate(check_rows(X, "X"))
     table = CleanTable(rows=rows, signs=_signs(y, rows.shape[0]))
     tampering = _tampering(table, attack, share, level, rng)
     n_all = table.n_rows + tampering.planted.signs.size
@@ -134,6 +136,14 @@ def _tampering(
     n_planted = round(fraction / (1 - fraction) * table.n_rows)
     planted = PLANTERS[attack](table, n_planted, strength, rng) if n_planted else nothing
     return _Tampering(planted=planted, flipped=np.zeros(0, dtype=np.intp))
+
+
+def _moderate(rows: Rows) -> Rows:
+    """The rows, refused if a variance of theirs would overflow."""
+    values = rows.data if is_sparse(rows) else rows
+    if values.size and max(values.max(), -values.min()) > LARGEST:
+        raise ValueError(f"X must hold numbers of at most {LARGEST:g} to be attacked; rescale it")
+    return rows
 
 
 def _signs(y: Any, n_rows: int) -> FloatArray:
