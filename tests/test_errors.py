@@ -22,6 +22,7 @@ from thresher.errors import ThresherError, UncertifiedPhase
 from thresher.learning import ActiveLearner
 from thresher.oracles import ArrayPool, MeteredLabels, MeteredSource
 from thresher.outliers import remove_outliers
+from thresher.table_files import read_table
 
 TABLE = Table()
 
@@ -83,6 +84,11 @@ def _damaged_file(path: Path, _patch: pytest.MonkeyPatch) -> None:
     ActiveLearner.restore(path, TABLE.X)
 
 
+def _unreadable_table(path: Path, _patch: pytest.MonkeyPatch) -> None:
+    np.savez(path, X=np.array([[1.0], [np.nan]]), y=[0, 1])
+    read_table(path)
+
+
 def _careless_adversary(_path: Path, _patch: pytest.MonkeyPatch) -> None:
     class Careless:
         def corrupt(self, n_rows: int, view: Any, _rng: Any) -> Any:
@@ -140,6 +146,11 @@ CASES = {
     "damaged file": Case(
         errors.DamagedFile, _damaged_file, ("run.npz", "not a file", "it was not changed")
     ),
+    "table": Case(
+        errors.UnreadableTable,
+        _unreadable_table,
+        ("run.npz", "missing values", "'x0' (1)", "row 2", "fill them in"),
+    ),
     "adversary": Case(
         errors.AdversaryError,
         _careless_adversary,
@@ -194,6 +205,7 @@ def test_the_tree_in_the_docstring_names_every_error() -> None:
     [
         (errors.UnknownId, ValueError),
         (errors.DamagedFile, ValueError),
+        (errors.UnreadableTable, ValueError),
         (errors.AdversaryError, ValueError),
         (errors.NotEnoughMemory, MemoryError),
         (UncertifiedPhase, UserWarning),

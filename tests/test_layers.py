@@ -21,6 +21,7 @@ ALLOWED: dict[str, set[str]] = {
     "files": set(),
     "progress": set(),
     "certificates": set(),
+    "table_files": FOUNDATIONS,
     "geometry": FOUNDATIONS,
     "solvers": FOUNDATIONS | {"geometry", "certificates"},
     "outliers": FOUNDATIONS | {"geometry", "certificates", "solvers"},
@@ -30,7 +31,7 @@ ALLOWED["learning"] = ALLOWED["outliers"] | {"outliers", "oracles"}
 ALLOWED["simulate"] = ALLOWED["learning"] | {"learning"}
 ALLOWED["estimators"] = ALLOWED["learning"] | {"learning"}
 ALLOWED["rivals"] = ALLOWED["estimators"] | {"estimators"}
-ALLOWED["experiments"] = ALLOWED["rivals"] | {"rivals", "simulate", "progress"}
+ALLOWED["experiments"] = ALLOWED["rivals"] | {"rivals", "simulate", "progress", "table_files"}
 ALLOWED["__init__"] = ALLOWED["estimators"] | {"estimators"}
 ALLOWED["demo"] = ALLOWED["experiments"] | {"experiments"}
 ALLOWED["cli"] = {"demo"} | ALLOWED["experiments"] | {"experiments", "__init__"}

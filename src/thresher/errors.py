@@ -5,6 +5,7 @@
     ├── UnknownId         an id that no draw has handed out (also a ValueError)
     ├── LearningStopped   a run that cannot go on as it is
     ├── DamagedFile       a file that is not what it should be (also a ValueError)
+    ├── UnreadableTable   a file that is no table of numbers and labels (also a ValueError)
     ├── NotEnoughMemory   arrays that would not fit (also a MemoryError)
     └── AdversaryError    an adversary returned something that is no set of rows (also a ValueError)
 
@@ -12,6 +13,8 @@ Misuse of a parameter raises `ValueError` or `TypeError` directly.
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 
 class ThresherError(Exception):
@@ -76,6 +79,24 @@ class DamagedFile(ThresherError, ValueError):
             f"{path} is not a file that Thresher can read ({reason}); it was not changed: use a "
             "copy, or begin anew"
         )
+
+
+class UnreadableTable(ThresherError, ValueError):
+    """A file that cannot be used as a table: which, what is wrong with it and where, what to do.
+
+    Attributes
+    ----------
+    path : the file
+
+    Examples
+    --------
+    >>> print(UnreadableTable("mail.csv", "is empty", advice="check how it was written"))
+    mail.csv is empty; check how it was written
+    """
+
+    def __init__(self, path: str | Path, problem: str, *, advice: str) -> None:
+        super().__init__(f"{path} {problem}; {advice}")
+        self.path = path
 
 
 class UncertifiedPhase(UserWarning):

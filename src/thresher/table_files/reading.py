@@ -1,0 +1,155 @@
+"""A table from a file: the file is looked at, and handed to the reader of its format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from thresher.errors import UnreadableTable
+from thresher.table_files.columnar import read_feather, read_parquet
+from thresher.table_files.delimited import read_csv, read_tsv
+from thresher.table_files.npz import read_npz
+from thresher.table_files.svmlight import read_svmlight
+from thresher.table_files.table import LabeledTable, Progress, TableRequest
+from thresher.table_files.wording import quoted, some
+
+READERS: dict[str, Callable[[Path, TableRequest], LabeledTable]] = {
+    ".csv": read_csv,
+    ".csv.gz": read_csv,
+    ".tsv": read_tsv,
+    ".tsv.gz": read_tsv,
+    ".parquet": read_parquet,
+    ".arrow": read_feather,
+    ".feather": read_feather,
+    ".svm": read_svmlight,
+    ".svmlight": read_svmlight,
+    ".libsvm": read_svmlight,
+    ".npz": read_npz,
+}
+
+
+def read_table(
+    path: str | Path,
+    *,
+    label: str | None = None,
+    id_column: str | None = None,
+    one_hot: bool = False,
+    features: Sequence[str] | None = None,
+    with_labels: bool = True,
+    progress: Progress | None = None,
+) -> LabeledTable:
+    """The table in a file, in the format that its name ends in.
+
+    Every column but the label and the id is a feature and must hold finite numbers; true and
+    false become 1 and 0. Empty cells, NaN, NA and the like are missing values, and are refused.
+    CSV, Parquet and Arrow files are read twice in batches, so that little more memory is taken
+    than the table needs. An NPZ file has an array `X` (or `X_data`, `X_indices`, `X_indptr` and
+    `X_shape` of a CSR matrix), the labels `y` and perhaps `feature_names`; nothing is unpickled.
+    The features of an svmlight file are called by their numbers in the file.
+
+    Parameters
+    ----------
+    path : .csv, .tsv (also with .gz), .parquet, .arrow, .feather, .svm, .svmlight, .libsvm, .npz
+    label : the label column; the last column if None. svmlight and NPZ have labels of their own
+    id_column : a column that names the rows and is no feature (in an NPZ file: another array)
+    one_hot : turn a text column into one column of 0 and 1 per value, called `column=value`, in
+        sorted order of the values; at most 100 different values
+    features : for prediction: the columns that X must have, in this order. Other columns are left
+        out; a text that is none of the values named here is 0 in all of them
+    with_labels : if False, no labels are read: the label column may be absent, and is no feature
+    progress : called with the bytes read so far and all there are; each of two readings counts half
+
+    Returns
+    -------
+    LabeledTable
+
+    Raises
+    ------
+    UnreadableTable : the file is no such table; the message says where and what to do
+    NotEnoughMemory : the table would not fit
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "mail.csv")
+    ...     _ = path.write_text("words,links,spam\\n120,0,no\\n35,4,yes\\n")
+    ...     table = read_table(path)
+    >>> table.X
+    array([[120.,   0.],
+           [ 35.,   4.]])
+    >>> table.feature_names, table.label_name, table.y.tolist(), table.ids.tolist()
+    (['words', 'links'], 'spam', ['no', 'yes'], [1, 2])
+    """
+    request = TableRequest(
+        label=_name(label, "label"),
+        id_column=_name(id_column, "id_column"),
+        one_hot=bool(one_hot),
+        features=_names(features),
+        with_labels=bool(with_labels),
+        progress=progress,
+    )
+    path = Path(path)
+    reader = _reader_of(path)
+    _refuse_what_is_no_file(path)
+    return reader(path, request)
+
+
+def _name(value: object, name: str) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"{name} must be the name of a column or None, got {value!r}")
+    return value
+
+
+def _names(features: Sequence[str] | None) -> tuple[str, ...] | None:
+    if features is None:
+        return None
+    if isinstance(features, str) or not all(isinstance(name, str) for name in features):
+        raise TypeError(f"features must be a sequence of column names, got {features!r}")
+    if not len(features) or len(set(features)) < len(features):
+        raise ValueError(f"features must be different names, at least one, got {list(features)}")
+    return tuple(str(name) for name in features)
+
+
+def _reader_of(path: Path) -> Callable[[Path, TableRequest], LabeledTable]:
+    name = path.name.lower()
+    for suffix in sorted(READERS, key=len, reverse=True):
+        if name.endswith(suffix):
+            return READERS[suffix]
+    if path.is_dir():
+        raise UnreadableTable(path, "is a folder", advice="give the file in it")
+    ending = f"the ending {quoted([path.suffix])}" if path.suffix else "no ending"
+    raise UnreadableTable(
+        path, f"has {ending}", advice=f"files that can be read end in {some(READERS)}"
+    )
+
+
+def _refuse_what_is_no_file(path: Path) -> None:
+    try:
+        if path.is_dir():
+            raise UnreadableTable(path, "is a folder", advice="give the file in it")
+        if not path.exists():
+            raise UnreadableTable(path, "was not found", advice=_beside(path))
+        if not path.is_file():
+            raise UnreadableTable(path, "is no file but a device or pipe", advice="save it first")
+        with path.open("rb") as file:
+            n_bytes = os.fstat(file.fileno()).st_size
+    except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
+        if isinstance(error, UnreadableTable):
+            raise
+        reason = getattr(error, "strerror", None) or error
+        raise UnreadableTable(
+            path, f"cannot be opened ({reason})", advice="check its name and its permissions"
+        ) from error
+    if n_bytes == 0:
+        raise UnreadableTable(path, "is empty", advice="check how it was written")
+
+
+def _beside(path: Path) -> str:
+    if not path.parent.is_dir():
+        return f"there is no folder {path.parent}"
+    known = sorted(
+        file.name for file in path.parent.iterdir() if file.name.lower().endswith(tuple(READERS))
+    )
+    return f"tables beside it: {some(known, limit=5)}" if known else "check its name and folder"

@@ -1,0 +1,66 @@
+"""Names and counts as they stand in messages."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+def quoted(names: Iterable[object], *, limit: int | None = None) -> str:
+    """The names in quotes, all or the first few.
+
+    Examples
+    --------
+    >>> quoted(["age", "height"])
+    "'age', 'height'"
+    >>> quoted("abcd", limit=2)
+    "'a', 'b' and 2 more"
+    """
+    return some((repr(shortened(str(name))) for name in names), limit=limit)
+
+
+def some(words: Iterable[str], *, limit: int | None = None) -> str:
+    """The words with commas between them, all or the first few.
+
+    Examples
+    --------
+    >>> some(["one", "two", "three"], limit=1)
+    'one and 2 more'
+    """
+    listed = list(words)
+    n_left = 0 if limit is None else max(0, len(listed) - limit)
+    told = ", ".join(listed[: len(listed) - n_left])
+    return f"{told} and {n_left:,} more" if n_left else told
+
+
+def count(n: int, noun: str) -> str:
+    """A number and its noun.
+
+    Examples
+    --------
+    >>> count(1, "row"), count(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def shortened(text: str, length: int = 40) -> str:
+    """The text, or its beginning if it is long."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """What may have been meant, as a clause; else the first few names there are.
+
+    Examples
+    --------
+    >>> nearest("lable", ["age", "label"])
+    "did you mean 'label'?"
+    >>> nearest("spam", ["age", "label"])
+    "it has 'age', 'label'"
+    """
+    lowered = {known.lower(): known for known in names}
+    close = difflib.get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.6)
+    if close:
+        return "did you mean " + " or ".join(quoted([lowered[match]]) for match in close) + "?"
+    return f"it has {quoted(names, limit=10)}"
