@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from runs import SMALL, Table, active, finish, oracle
-from thresher import errors, memory
+from thresher import HalfspaceClassifier, errors, memory
 from thresher.errors import ThresherError, UncertifiedPhase
 from thresher.learning import ActiveLearner
 from thresher.oracles import ArrayPool, MeteredLabels, MeteredSource
@@ -25,6 +25,7 @@ from thresher.outliers import remove_outliers
 from thresher.table_files import read_table
 
 TABLE = Table()
+WARNINGS = {UncertifiedPhase, errors.DistrustedClass}
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,11 @@ def _damaged_file(path: Path, _patch: pytest.MonkeyPatch) -> None:
 def _unreadable_table(path: Path, _patch: pytest.MonkeyPatch) -> None:
     np.savez(path, X=np.array([[1.0], [np.nan]]), y=[0, 1])
     read_table(path)
+
+
+def _distrusted_class(_path: Path, _patch: pytest.MonkeyPatch) -> None:
+    rows = np.random.default_rng(0).standard_normal((1000, 5))
+    HalfspaceClassifier(2, 0.1).fit(rows, rows[:, 0] > np.quantile(rows[:, 0], 0.98))
 
 
 def _careless_adversary(_path: Path, _patch: pytest.MonkeyPatch) -> None:
@@ -161,6 +167,11 @@ CASES = {
         _not_enough_memory,
         ("the second moment of 20 features", "are free", "use fewer features"),
     ),
+    "distrusted class": Case(
+        errors.DistrustedClass,
+        _distrusted_class,
+        ("the 20 rows of class True", "a mean trust of", "a smaller noise_rate"),
+    ),
     "uncertified": Case(
         UncertifiedPhase,
         _uncertified,
@@ -190,13 +201,13 @@ def test_every_error_class_has_a_case() -> None:
 
 
 def test_every_error_but_the_warning_is_caught_by_one_name() -> None:
-    raised = {case.error for case in CASES.values()} - {UncertifiedPhase}
+    raised = {case.error for case in CASES.values()} - WARNINGS
     assert all(issubclass(error, ThresherError) for error in raised)
 
 
 def test_the_tree_in_the_docstring_names_every_error() -> None:
     tree = inspect.getdoc(errors)
-    raised = {case.error for case in CASES.values()} - {UncertifiedPhase}
+    raised = {case.error for case in CASES.values()} - WARNINGS
     assert [error.__name__ for error in raised if error.__name__ not in tree] == []
 
 
@@ -209,6 +220,7 @@ def test_the_tree_in_the_docstring_names_every_error() -> None:
         (errors.AdversaryError, ValueError),
         (errors.NotEnoughMemory, MemoryError),
         (UncertifiedPhase, UserWarning),
+        (errors.DistrustedClass, UserWarning),
     ],
 )
 def test_an_error_is_also_what_a_caller_would_expect(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -139,8 +140,6 @@ _CERTIFIED = (
 
 def model_of(classifier: Any) -> HalfspaceModel:
     """What a fitted `HalfspaceClassifier` computes, with its parameters and certificates."""
-    from thresher import __version__
-
     scaling = classifier.scaling_.take(classifier.support_)
     names = getattr(classifier, "feature_names_in_", None)
     parameters = {
@@ -160,7 +159,7 @@ def model_of(classifier: Any) -> HalfspaceModel:
         scale=scaling.scale,
         reach=float(scaling.reach),
         provenance={
-            "thresher": __version__,
+            "thresher": version("thresher"),
             "parameters": parameters,
             "n_rows": int(trust.size),
             "mean_trust": float(trust.mean()),
