@@ -77,7 +77,7 @@ class HalfspaceClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     path_ : one `PathPoint` for each choice
     sparsity_, noise_rate_ : the choice
     best_ : the `HalfspaceClassifier` of the choice, fitted to all rows
-    coef_, intercept_, support_, classes_, row_weights_, phases_, n_iter_ : those of `best_`
+    coef_, intercept_, support_, classes_, row_weights_, phases_, n_iter_, scaling_ : of `best_`
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
@@ -233,6 +233,7 @@ _OF_THE_CHOSEN = (
     "row_weights_",
     "phases_",
     "n_iter_",
+    "scaling_",
 )
 
 

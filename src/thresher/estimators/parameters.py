@@ -33,6 +33,8 @@ def check_sparsity(value: object, n_features: int, name: str = "sparsity") -> in
         if value != ALL_FEATURES:
             raise ValueError(f'{name} must be an integer or "all", got {value!r}')
         return n_features
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f'{name} must be an integer or "all", got {value!r}')
     return min(check_count(value, name), n_features)
 
 
