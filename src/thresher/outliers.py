@@ -159,7 +159,8 @@ def remove_outliers(
         if callback is not None:
             callback(search.progress(unit))
     search.settle()
-    return search.certify(rows, r, fraction, limit)
+    with one_blas_thread():
+        return search.certify(rows, r, fraction, limit)
 
 
 class _Search:
@@ -293,12 +294,13 @@ class _Search:
             if self.l1_radius**2 * self.moment.error > self.tolerance / 10 * self.variance:
                 self.moment.refresh()
             good_enough = 0.0 if self.limit is None else self.limit / (1 + RITZ_DOUBT)
-            self.clip = best_clip(
-                self.moment.gram,
-                self.l1_radius,
-                good_enough=good_enough,
-                rest=self.screen.rest,
-            )
+            with one_blas_thread():  # threads that wait for each other cost more than they gain
+                self.clip = best_clip(
+                    self.moment.gram,
+                    self.l1_radius,
+                    good_enough=good_enough,
+                    rest=self.screen.rest,
+                )
         return self.clip
 
     def settle(self) -> None:
