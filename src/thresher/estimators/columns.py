@@ -79,6 +79,13 @@ class ColumnScaling:
         """The scaling of some of the columns alone."""
         return ColumnScaling(self.center[columns], self.scale[columns], self.reach)
 
+    def scores(self, X: Rows, columns: NDArray[np.intp], weights: FloatArray) -> FloatArray:
+        """weights·z for the given columns of each row, which this scaling is about."""
+        used = X[:, columns]
+        dense = used.toarray() if is_sparse(used) else used
+        scores: FloatArray = self.apply(dense) @ weights
+        return scores
+
     def apply(self, X: Rows, out: FloatArray | None = None) -> Rows:
         """The scaled rows, of the same kind as those given; dense ones into `out` if it is given.
 

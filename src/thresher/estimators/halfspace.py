@@ -213,10 +213,8 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return self._scores(check_table(self, X))
 
     def _scores(self, rows: Rows) -> FloatArray:
-        used = rows[:, self.support_]
-        dense = used.toarray() if is_sparse(used) else used
-        scores: FloatArray = self.scaling_.take(self.support_).apply(dense) @ self._weights
-        return scores + self._offset
+        scaling = self.scaling_.take(self.support_)
+        return scaling.scores(rows, self.support_, self._weights) + self._offset
 
     def predict(self, X: Any) -> Any:
         """The label of each row."""

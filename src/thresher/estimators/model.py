@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.estimators.columns import ColumnScaling
-from thresher.validation import FloatArray, Rows, check_rows, is_sparse
+from thresher.validation import FloatArray, check_rows
 
 Label = str | int | float | bool
 
@@ -64,18 +64,12 @@ class HalfspaceModel:
         rows = check_rows(X, "X")
         if rows.shape[1] != self.n_features:
             raise ValueError(f"X must have {self.n_features} columns, got {rows.shape[1]}")
-        used: Rows = rows[:, self.support]
-        dense = used.toarray() if is_sparse(used) else used
-        scores: FloatArray = self._scaling.apply(dense) @ self.weights
-        return scores + self.offset
+        scaling = ColumnScaling(self.center, self.scale, self.reach)
+        return scaling.scores(rows, self.support, self.weights) + self.offset
 
     def predict(self, X: object) -> NDArray[Any]:
         """The label of each row."""
         return np.asarray(self.classes)[(self.decision_function(X) > 0).astype(np.intp)]
-
-    @property
-    def _scaling(self) -> ColumnScaling:
-        return ColumnScaling(self.center, self.scale, self.reach)
 
     def to_sklearn(self) -> Any:
         """An ordinary scikit-learn pipeline with the same predictions, for dense tables.

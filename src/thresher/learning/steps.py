@@ -16,6 +16,8 @@ from thresher.outliers import OutlierRemoval, remove_outliers
 from thresher.solvers import HingeMinimum, minimize_hinge
 from thresher.validation import FloatArray, Rows, is_sparse
 
+MAX_TRIMS = 5  # heuristic: how often the rows to be left out of the hinge loss are chosen anew
+
 
 def draw_request(phase: Phase, band: Band) -> DrawRequest:
     """What line 5 asks of the source: rows in the band, at most as many draws as it may take."""
@@ -29,9 +31,6 @@ def draw_request(phase: Phase, band: Band) -> DrawRequest:
     )
 
 
-MAX_TRIMS = 5  # heuristic: how often the rows to be left out of the hinge loss are chosen anew
-
-
 def remove(pool: Pool, phase: Phase) -> OutlierRemoval:
     """Trust weights for the pool (line 7, Algorithm 2)."""
     return _remove(pool.X, phase)
@@ -43,8 +42,9 @@ def remove_by_class(
     """Trust weights for the pool, from its rows as they are and as seen from their classes.
 
     Departure: a row gets the smallest of the two weights that Algorithm 2 gives it and of the trust
-    that earlier phases left to it. The bounds on the variance are those of the second view; they
-    hold for smaller weights, too. Sparse rows, whose medians are about zero, are seen once.
+    that earlier phases left to it. The bounds are those of the second view alone: of them, the
+    upper one holds for smaller weights, too. Sparse rows, whose medians are about zero, are seen
+    once.
     """
     removal = _remove(pool.X, phase)
     weights = np.minimum(removal.weights, trust)
