@@ -19,10 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.errors import DistrustedClass
 from thresher.estimators.halfspace import HalfspaceClassifier
 from thresher.estimators.model import HalfspaceModel
-from thresher.estimators.parameters import check_noise_rate, check_sparsity, seed_of
+from thresher.estimators.parameters import check_sparsity, seed_of
 from thresher.estimators.tables import check_table, check_training_table, check_two_classes
 from thresher.learning import PracticalSchedule
-from thresher.validation import FloatArray, Rows, check_count
+from thresher.validation import FloatArray, Rows, check_count, check_noise_rate
 
 Folds: TypeAlias = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 

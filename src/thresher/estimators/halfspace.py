@@ -15,7 +15,6 @@ from thresher.estimators.callbacks import CallbackSupportMixin, PhaseReport, wit
 from thresher.estimators.columns import ColumnScaling
 from thresher.estimators.model import HalfspaceModel, model_of
 from thresher.estimators.parameters import (
-    check_noise_rate,
     check_schedule,
     check_sparsity,
     check_switch,
@@ -25,7 +24,7 @@ from thresher.estimators.tables import check_table, check_training_table, check_
 from thresher.estimators.trust import trust_of_rows, warn_of_distrusted_classes
 from thresher.geometry import hard_threshold
 from thresher.learning import PracticalSchedule, Task, learn_from_table
-from thresher.validation import FloatArray, Rows, check_positive, is_sparse
+from thresher.validation import FloatArray, Rows, check_noise_rate, check_positive, is_sparse
 
 COPIES = 3.0  # of the table that learning needs at its peak: scaled, in the band, centered, weighed
 

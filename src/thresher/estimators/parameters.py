@@ -9,7 +9,6 @@ from sklearn.utils import check_random_state
 
 from thresher.learning import PracticalSchedule
 from thresher.validation import check_count
-from thresher.validation import check_noise_rate as check_noise_rate
 
 ALL_FEATURES = "all"
 

@@ -15,7 +15,7 @@ from joblib import Parallel, cpu_count, delayed
 from thresher.experiments.arena.cluster import check_address, connected, run_on_cluster
 from thresher.experiments.arena.isolation import Crew
 from thresher.experiments.arena.record_file import NAME, RecordFile
-from thresher.experiments.arena.summary import worst_strengths
+from thresher.experiments.arena.summary import latest_records, worst_strengths
 from thresher.experiments.arena.sweep import Sweep
 from thresher.experiments.arena.trials import FlatRecord, Trial
 from thresher.experiments.spec import SimulationSpec
@@ -120,7 +120,7 @@ def _opened(folder: Path) -> RecordFile:
 
 def _standing(records: Iterable[FlatRecord], retry: bool) -> dict[str, FlatRecord]:
     """The last record of each run; with `retry`, only of runs that finished."""
-    last = {record["run"]: record for record in records}
+    last = latest_records(records)
     return {run: r for run, r in last.items() if not retry or r["status"] == "finished"}
 
 
