@@ -13,6 +13,7 @@ import thresher
 PACKAGE = Path(str(thresher.__file__)).parent
 
 FOUNDATIONS = {"errors", "validation", "memory", "files"}
+PRESENTATION = {"progress", "page", "text_tables"}
 # What each layer may import besides itself; a layer that is not listed may not exist.
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
@@ -20,6 +21,8 @@ ALLOWED: dict[str, set[str]] = {
     "memory": {"errors"},
     "files": set(),
     "progress": set(),
+    "page": set(),
+    "text_tables": set(),
     "certificates": set(),
     "table_files": FOUNDATIONS,
     "geometry": FOUNDATIONS,
@@ -31,7 +34,7 @@ ALLOWED["learning"] = ALLOWED["outliers"] | {"outliers", "oracles"}
 ALLOWED["simulate"] = ALLOWED["learning"] | {"learning"}
 ALLOWED["estimators"] = ALLOWED["learning"] | {"learning"}
 ALLOWED["rivals"] = ALLOWED["estimators"] | {"estimators"}
-ALLOWED["experiments"] = ALLOWED["rivals"] | {"rivals", "simulate", "progress", "table_files"}
+ALLOWED["experiments"] = ALLOWED["rivals"] | {"rivals", "simulate", *PRESENTATION}
 ALLOWED["__init__"] = ALLOWED["estimators"] | {"estimators"}
 ALLOWED["demo"] = ALLOWED["experiments"] | {"experiments"}
 ALLOWED["cli"] = {"demo"} | ALLOWED["experiments"] | {"experiments", "__init__"}

@@ -9,14 +9,8 @@ import numpy as np
 import pytest
 
 from thresher.experiments import SimulatedRun, SimulationSpec, run_simulation
-from thresher.experiments.tables import (
-    Column,
-    describe_phases,
-    describe_seeds,
-    describe_spec,
-    format_columns,
-    rate,
-)
+from thresher.experiments.tables import describe_phases, describe_seeds, describe_spec
+from thresher.text_tables import Column, format_columns, rate
 
 SPEC = SimulationSpec(
     n_features=60, sparsity=3, noise_rate=0.1, adversary="far-clump", label_budget=120

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from thresher.experiments.arena import measures
-from thresher.experiments.arena.page import Html, element, join, table
 from thresher.experiments.arena.standings import Standings, World, grouped, worst_of
 from thresher.experiments.arena.summary import Cell
-from thresher.experiments.tables import count
+from thresher.page import Html, element, join, table
+from thresher.text_tables import count
 
 MARK = "▲"  # so that the worst of a column is seen without colours, too
 _MEASURES = (

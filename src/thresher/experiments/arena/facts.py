@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from thresher.experiments.arena.standings import Standings, count_runs
 from thresher.experiments.seeds import format_seeds as format_seeds
-from thresher.experiments.tables import count
 from thresher.progress import duration
+from thresher.text_tables import count
 
 _STATUSES = ("finished", "failed", "timed out", "died")
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from thresher.experiments.arena.cell_tables import MARK, strength_table, worst_table
 from thresher.experiments.arena.facts import facts_of, format_seeds
 from thresher.experiments.arena.measures import error_floor, tell_strength
-from thresher.experiments.arena.page import Html, definitions, document, element, join, paragraphs
 from thresher.experiments.arena.record_file import NAME, read_records
 from thresher.experiments.arena.standings import (
     WORLD_KEYS,
@@ -19,8 +18,9 @@ from thresher.experiments.arena.standings import (
 from thresher.experiments.arena.summary import WORST_ERROR, Cell
 from thresher.experiments.arena.sweep import Sweep
 from thresher.experiments.arena.trials import FlatRecord
-from thresher.experiments.tables import rate
 from thresher.files import write_text
+from thresher.page import Html, definitions, document, element, join, paragraphs
+from thresher.text_tables import rate
 
 
 def save_report(folder: str | Path, out: str | Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
-_STYLE = Path(__file__).with_name("report.css")
+_STYLE = Path(__file__).with_name("page.css")
 
 
 class Html(str):

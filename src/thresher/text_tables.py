@@ -1,0 +1,104 @@
+"""Tables of plain text that line up, and numbers as they stand in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+MISSING = "-"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A title, whose lines are separated by line breaks, and the cells under it.
+
+    Parameters
+    ----------
+    title : one or more lines; shorter titles sit on the last line of the head
+    cells : one string for each row
+    align : ">" for numbers, "<" for words
+
+    Examples
+    --------
+    >>> Column("n", ["1", "20"]).lines(n_title=1)
+    [' n', ' 1', '20']
+    """
+
+    title: str
+    cells: Sequence[str]
+    align: str = ">"
+
+    def lines(self, n_title: int) -> list[str]:
+        """Title and cells, all of the same width."""
+        title = self.title.split("\n")
+        lines = [""] * (n_title - len(title)) + title + list(self.cells)
+        width = max(map(len, lines))
+        return [f"{line:{self.align}{width}}" for line in lines]
+
+
+def format_columns(columns: Sequence[Column], *, gap: int = 2) -> str:
+    """The columns side by side, without blanks at the end of a line.
+
+    Examples
+    --------
+    >>> phases, paid = Column("phase", ["1", "2"], "<"), Column("labels\\npaid", ["1,200", "8"])
+    >>> print(format_columns([phases, paid]))
+           labels
+    phase    paid
+    1       1,200
+    2           8
+    """
+    n_title = max(column.title.count("\n") + 1 for column in columns)
+    parts = [column.lines(n_title) for column in columns]
+    rows = zip_longest(*parts, fillvalue="")
+    return "\n".join((" " * gap).join(row).rstrip() for row in rows)
+
+
+# -- numbers -----------------------------------------------------------------------------------
+
+
+def count(value: float | None) -> str:
+    """A whole number with separators.
+
+    Examples
+    --------
+    >>> count(1234567.0), count(None)
+    ('1,234,567', '-')
+    """
+    return MISSING if value is None else f"{value:,.0f}"
+
+
+def share(value: float | None) -> str:
+    """A percentage with one digit.
+
+    Examples
+    --------
+    >>> share(0.0512)
+    '5.1%'
+    """
+    return MISSING if value is None else f"{value:.1%}"
+
+
+def rate(value: float | None) -> str:
+    """An error rate with four digits, in scientific notation where these would say nothing.
+
+    Examples
+    --------
+    >>> rate(0.01234), rate(0.0000081), rate(0.0)
+    ('0.0123', '8.1e-06', '0.0000')
+    """
+    if value is None:
+        return MISSING
+    return f"{value:.1e}" if 0 < value < 0.0005 else f"{value:.4f}"
+
+
+def decimals(n_digits: int) -> Callable[[float | None], str]:
+    """A writer of numbers with so many decimals.
+
+    Examples
+    --------
+    >>> decimals(2)(3.14159)
+    '3.14'
+    """
+    return lambda value: MISSING if value is None else f"{value:,.{n_digits}f}"
