@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from thresher.errors import DistrustedClass
 from thresher.learning import PhaseOutcome
-from thresher.learning.tables import level_of_caller
+from thresher.learning.notices import warn_caller
 from thresher.validation import FloatArray
 
 LITTLE = 0.3  # mean trust below which a class is told of
@@ -39,6 +38,7 @@ def warn_of_distrusted_classes(trust: FloatArray, signs: FloatArray, classes: An
 
     Examples
     --------
+    >>> import warnings
     >>> signs = np.array([1.0, 1.0, -1.0])
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
@@ -50,10 +50,9 @@ def warn_of_distrusted_classes(trust: FloatArray, signs: FloatArray, classes: An
     for label, sign in zip(classes, (-1.0, 1.0)):
         own = trust[signs == sign]
         if own.mean() < LITTLE:
-            warnings.warn(
+            warn_caller(
                 f"the {own.size} rows of class {label!r} have a mean trust of {own.mean():.2f}: "
                 "either they are planted, or noise_rate is too large for a class of their size. "
                 "Compare a smaller noise_rate, or a larger reach",
                 DistrustedClass,
-                stacklevel=level_of_caller(),
             )

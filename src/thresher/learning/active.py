@@ -14,9 +14,9 @@ from thresher.learning.algorithm import LabelRequest, Request, Schedule, learn
 from thresher.learning.answers import check_told, unanswered
 from thresher.learning.history import History, PhaseOutcome
 from thresher.learning.journal import Journal, load_journal, save_journal
+from thresher.learning.notices import warn_if_uncertified
 from thresher.learning.practical import PracticalSchedule
 from thresher.learning.recording import RecordedSource
-from thresher.learning.tables import warn_if_uncertified
 from thresher.learning.task import Task
 from thresher.oracles import Draw, IdArray, LabelSource, as_instance_source, reveal_labels
 from thresher.validation import FloatArray, Rows

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 
-from thresher.errors import LearningStopped, UncertifiedPhase
+from thresher.errors import LearningStopped
 from thresher.learning.algorithm import LabelRequest, Schedule, learn
 from thresher.learning.history import History, PhaseOutcome
+from thresher.learning.notices import warn_if_uncertified
 from thresher.learning.task import Task
 from thresher.oracles import Draw, DrawRequest
 from thresher.validation import FloatArray, Rows
@@ -85,26 +84,3 @@ def _draw(rows: Rows, request: DrawRequest) -> Draw:
     is_inside = not request.band.normal.any() or request.band.admits(rows)
     ids = np.flatnonzero(np.broadcast_to(is_inside, n_rows))[: request.n_rows]
     return Draw(ids=ids, X=rows if ids.size == n_rows else rows[ids], n_drawn=n_rows)
-
-
-def warn_if_uncertified(outcome: PhaseOutcome) -> None:
-    """Say so if a solver did not reach what it was asked for."""
-    if not outcome.is_certified:
-        warnings.warn(
-            f"phase {outcome.phase.index}: outlier removal is {outcome.removal_status}, "
-            f"hinge minimization is {outcome.loss_status}; phases_ has the bounds",
-            UncertifiedPhase,
-            stacklevel=level_of_caller(),
-        )
-
-
-def level_of_caller() -> int:
-    """The stack level of the code that called Thresher, for a warning of the calling function."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and _is_inside(frame.f_globals.get("__name__", "")):
-        level, frame = level + 1, frame.f_back
-    return level
-
-
-def _is_inside(module: str) -> bool:
-    return module.split(".")[0] in ("thresher", "sklearn", "joblib")
