@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
 }
 ALLOWED["learning"] = ALLOWED["outliers"] | {"outliers", "oracles"}
 ALLOWED["simulate"] = ALLOWED["learning"] | {"learning"}
-ALLOWED["estimators"] = ALLOWED["learning"] | {"learning"}
+ALLOWED["estimators"] = ALLOWED["learning"] | {"learning", "progress"}
 ALLOWED["rivals"] = ALLOWED["estimators"] | {"estimators"}
 ALLOWED["experiments"] = ALLOWED["rivals"] | {"rivals", "simulate", *PRESENTATION}
 ALLOWED["__init__"] = ALLOWED["estimators"] | {"estimators"}

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from estimators.small import fitted, table
-from thresher import HalfspaceClassifier
+from estimators.small import QUICK, fitted, table
+from thresher import HalfspaceClassifier, HalfspaceClassifierCV
 
 callback = pytest.importorskip("sklearn.callback")
 
@@ -92,3 +92,53 @@ def test_the_progress_bar_of_scikit_learn_works(capsys: pytest.CaptureFixture[st
     model = HalfspaceClassifier(2, random_state=0).set_callbacks(callback.ProgressBar())
     model.fit(TABLE.X, TABLE.y)
     assert "HalfspaceClassifier" in capsys.readouterr().out
+
+
+# -- the choice by cross-validation ----------------------------------------------------------
+
+
+def chosen(*callbacks: Any) -> HalfspaceClassifierCV:
+    """A choice by two folds; of the two sparsities the second is right."""
+    model = HalfspaceClassifierCV((1, 2), cv=2, schedule=QUICK, random_state=0)
+    return model.set_callbacks(*callbacks).fit(TABLE.X, TABLE.y)
+
+
+def test_every_fit_is_a_task_of_the_choice() -> None:
+    tasks = ["fit for trust", *["fit to folds"] * 4, "fit of the choice"]
+    recorder = Recorder()
+    chosen(recorder)
+    assert recorder.begun == ["setup", "fit", *tasks]
+    assert recorder.ended == [*tasks, "fit", "teardown"]
+    assert all(X is TABLE.X for X in recorder.tables)
+
+
+def test_callbacks_do_not_change_the_choice() -> None:
+    assert chosen(Recorder()).coef_.tobytes() == chosen().coef_.tobytes()
+
+
+def test_the_number_of_fits_is_told_beforehand() -> None:
+    class Counter(Recorder):
+        def on_fit_task_begin(self, _: Any, context: Any) -> None:
+            totals.append(context.max_subtasks)
+
+    totals: list[int] = []
+    chosen(Counter())
+    assert totals[0] == len(totals) - 1 == 6
+
+
+def test_the_progress_bar_of_scikit_learn_counts_the_fits_of_a_choice(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pytest.importorskip("rich")
+    chosen(callback.ProgressBar())
+    shown = capsys.readouterr().out
+    assert "HalfspaceClassifierCV - fit" in shown
+    assert "100%" in shown
+
+
+@pytest.mark.slow
+def test_callbacks_hear_of_fits_in_other_processes() -> None:
+    recorder = Recorder()
+    model = HalfspaceClassifierCV((1, 2), cv=2, schedule=QUICK, random_state=0, n_jobs=2)
+    model.set_callbacks(recorder).fit(TABLE.X, TABLE.y)
+    assert recorder.ended.count("fit to folds") == 4

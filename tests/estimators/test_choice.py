@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import pickle
+import sys
+import weakref
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+import thresher.progress
 from estimators.small import QUICK, fitted, table
-from thresher import HalfspaceClassifierCV
-from thresher.estimators.choice import PathPoint, choose
+from thresher import HalfspaceClassifier, HalfspaceClassifierCV
+from thresher.estimators.path import PathPoint, choose
 
 TABLE = table()
 
@@ -122,7 +127,8 @@ def test_planted_rows_would_fool_a_plain_cross_validation(attacked: Any) -> None
     X, y, model = attacked
     choices = [(p.sparsity, p.noise_rate) for p in model.path_]
     everyone = np.ones(600)
-    errors = model._held_out_errors(X, y, choices, everyone, model._folds(y, 0), 0)
+    trials = model._trials(X, y, choices, everyone, model._folds(y, 0), 0)
+    errors = np.reshape([trial.error for trial in trials], (len(choices), -1))
     path = [PathPoint(*c, e.mean(), e.std(ddof=1) / 3**0.5) for c, e in zip(choices, errors)]
     assert (choose(path).sparsity, choose(path).noise_rate) == (4, 0.0)
 
@@ -136,6 +142,83 @@ def test_the_chosen_model_is_right_about_clean_rows(attacked: Any) -> None:
     X, y, model = attacked
     assert model.score(X[72:], y[72:]) > 0.95
     assert model.support_.tolist() == [0, 1]
+
+
+# -- progress --------------------------------------------------------------------------------
+
+
+def test_nothing_is_shown_unless_it_is_wanted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(thresher.progress, "LINE_EVERY", 0.0)
+    chosen()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_lines_count_fits_where_there_is_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(thresher.progress, "LINE_EVERY", 0.0)
+    model = chosen(verbose=True)
+    out, lines = capsys.readouterr()
+    assert out == ""
+    assert [line.split(",")[0] for line in lines.splitlines()] == [
+        f"{n} of 6 fits" for n in range(7)
+    ]
+    assert model.coef_.tobytes() == CHOSEN.coef_.tobytes()
+
+
+def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rich")
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    chosen(verbose=True)
+    assert "6/6" in sys.stderr.getvalue()  # type: ignore[attr-defined]
+
+
+def test_an_interrupt_ends_the_work_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    n_fits = 0
+
+    def fit(self: HalfspaceClassifier, X: Any, y: Any) -> Any:
+        nonlocal n_fits
+        n_fits += 1
+        if n_fits == 3:
+            raise KeyboardInterrupt
+        return original(self, X, y)
+
+    original = HalfspaceClassifier.fit
+    monkeypatch.setattr(HalfspaceClassifier, "fit", fit)
+    with pytest.raises(KeyboardInterrupt):
+        chosen(verbose=True)
+    assert n_fits == 3
+
+
+def test_no_estimator_of_a_fold_is_kept_while_others_are_fitted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[Any] = []
+
+    def make(self: HalfspaceClassifierCV, *choice: Any) -> Any:
+        made.append(weakref.ref(estimator := original(self, *choice)))
+        return estimator
+
+    original = HalfspaceClassifierCV._make
+    monkeypatch.setattr(HalfspaceClassifierCV, "_make", make)
+    model = HalfspaceClassifierCV((1, 2), (0.02,), cv=2, schedule=QUICK, random_state=0)
+    choices, folds = [(1, 0.02), (2, 0.02)], model._folds(TABLE.y, 0)
+    for trial in model._trials(TABLE.X, TABLE.y, choices, np.ones(200), folds, 0):
+        assert sum(estimator() is not None for estimator in made) <= 1, trial
+    assert len(made) == 4
+
+
+def test_a_backend_that_gives_all_results_at_once_is_taken() -> None:
+    with parallel_config("multiprocessing", n_jobs=1):
+        assert chosen().path_ == CHOSEN.path_
 
 
 # -- parameters and surroundings -------------------------------------------------------------
@@ -162,11 +245,21 @@ def test_the_chosen_model_is_right_about_clean_rows(attacked: Any) -> None:
         ("fit_intercept", 0, TypeError),
         ("schedule", {}, TypeError),
         ("random_state", "today", TypeError),
+        ("n_jobs", 0, ValueError),
+        ("n_jobs", "many", TypeError),
+        ("n_jobs", True, TypeError),
+        ("verbose", 1, TypeError),
     ],
 )
 def test_a_parameter_outside_its_range_is_named(parameter: str, value: Any, error: type) -> None:
     with pytest.raises(error, match=parameter):
         chosen(**{parameter.split("\\")[0]: value})
+
+
+@pytest.mark.parametrize("parameter", ["n_jobs", "verbose"])
+def test_a_parameter_is_checked_before_the_table(parameter: str) -> None:
+    with pytest.raises(TypeError, match=parameter):
+        chosen("no table", **{parameter: "many"})
 
 
 def test_a_class_with_fewer_rows_than_folds_is_refused() -> None:
@@ -190,6 +283,13 @@ def test_equal_seeds_give_equal_paths(make: Any) -> None:
 
 def test_seeds_beyond_32_bits_are_accepted() -> None:
     assert chosen(random_state=2**40).sparsity_ == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
+def test_every_backend_gives_the_same_path(backend: str) -> None:
+    with parallel_config(backend, n_jobs=2):
+        assert chosen(verbose=True).path_ == CHOSEN.path_
 
 
 @pytest.mark.slow

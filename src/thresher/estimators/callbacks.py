@@ -17,34 +17,41 @@ except ImportError:  # pragma: no cover - scikit-learn before 1.9
         return method
 
 
-__all__ = ["CallbackSupportMixin", "PhaseReport", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "FitReport", "with_callbacks"]
+
+Attributes = dict[str, Any]
 
 
-class PhaseReport:
+class FitReport:
     """Tells the callbacks of an estimator how far its `fit` is.
 
     Parameters
     ----------
     estimator : that is being fitted
     X, y : what it was given to be fitted to
+    n_tasks : how many tasks the fit has at most; None if that is not known
     """
 
-    def __init__(self, estimator: Any, X: Any, y: Any) -> None:
+    def __init__(self, estimator: Any, X: Any, y: Any, *, n_tasks: int | None = None) -> None:
         self._data = {"estimator": estimator, "X": X, "y": y}
         start = getattr(estimator, "_init_callback_context", None)
-        self._context = None if start is None else start(max_subtasks=None)
+        self._context = None if start is None else start(max_subtasks=n_tasks)
         if self._context is not None:
             self._context.call_on_fit_task_begin(**self._data)
 
-    def phase_ended(self, _: object) -> bool:
-        """Report a phase; the answer is whether a callback wants learning to end here."""
+    def task_ended(self, name: str, attributes: Callable[[], Attributes] | None = None) -> bool:
+        """Report a task; the answer is whether a callback wants the fit to end here.
+
+        `attributes` makes those that turn the estimator into one that was fitted until here; it is
+        called only if a callback wants to see such an estimator.
+        """
         if self._context is None:
             return False
-        phase = self._context.subcontext(task_name="phase")
-        phase.call_on_fit_task_begin(**self._data)
-        return bool(phase.call_on_fit_task_end(**self._data))
+        task = self._context.subcontext(task_name=name)
+        task.call_on_fit_task_begin(**self._data)
+        return bool(task.call_on_fit_task_end(**self._data, reconstruction_attributes=attributes))
 
     def fit_ended(self) -> None:
-        """Report that everything is done."""
+        """Report that everything is done, and the estimator fitted."""
         if self._context is not None:
-            self._context.call_on_fit_task_end(**self._data)
+            self._context.call_on_fit_task_end(**self._data, reconstruction_attributes={})

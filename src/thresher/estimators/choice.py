@@ -2,56 +2,43 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import product
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
-from numpy.typing import NDArray
+from joblib import delayed
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.errors import DistrustedClass
+from thresher.estimators.callbacks import CallbackSupportMixin, FitReport, with_callbacks
 from thresher.estimators.halfspace import HalfspaceClassifier
 from thresher.estimators.model import HalfspaceModel
-from thresher.estimators.parameters import check_sparsity, seed_of
+from thresher.estimators.parameters import check_n_jobs, check_sparsity, check_switch, seed_of
+from thresher.estimators.path import PathPoint, choose
 from thresher.estimators.tables import check_table, check_training_table, check_two_classes
+from thresher.estimators.trials import (
+    Fold,
+    Trial,
+    choice_name,
+    fit_by_name,
+    hold_out,
+    results_of,
+    warn_of_uncertified,
+)
 from thresher.learning import PracticalSchedule
+from thresher.progress import Move, PlainLines, progress
 from thresher.validation import FloatArray, Rows, check_count, check_noise_rate
 
-Folds: TypeAlias = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
+__all__ = ["HalfspaceClassifierCV", "PathPoint"]
+
+Choice = tuple[int, float]  # sparsity and noise rate
 
 
-@dataclass(frozen=True)
-class PathPoint:
-    """How one choice of parameters did on the held-out rows.
-
-    Parameters
-    ----------
-    sparsity, noise_rate : the choice
-    error : share of the held-out trust on wrongly classified rows, averaged over the folds. For
-        comparing choices; smaller than the error on new rows, because rows that are hard to
-        classify have little trust
-    standard_error : of that average
-
-    Examples
-    --------
-    >>> PathPoint(sparsity=5, noise_rate=0.05, error=0.1, standard_error=0.01).error
-    0.1
-    """
-
-    sparsity: int
-    noise_rate: float
-    error: float
-    standard_error: float
-
-
-class HalfspaceClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class HalfspaceClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A `HalfspaceClassifier` whose sparsity and noise rate are chosen by cross-validation.
 
     Planted rows are in the held-out folds, too, and would vote for the model that they steered. So
@@ -71,6 +58,9 @@ class HalfspaceClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         the seed decides the folds, too
     n_jobs : int or None, default=None
         Processes for the fits, as joblib has it.
+    verbose : bool, default=False
+        Show a progress bar on stderr, or plain lines where there is no terminal. It counts fits:
+        one for the trust, one for each choice and fold, one to all rows with the choice.
 
     Attributes
     ----------
@@ -102,6 +92,7 @@ class HalfspaceClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         label_aware: bool = True,
         schedule: PracticalSchedule | None = None,
         n_jobs: int | None = None,
+        verbose: bool = False,
         random_state: Any = None,
     ) -> None:
         self.sparsities = sparsities
@@ -113,8 +104,10 @@ class HalfspaceClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.label_aware = label_aware
         self.schedule = schedule
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any) -> Self:
         """Try every choice on held-out rows, and fit the chosen one to all of them.
 
@@ -123,26 +116,62 @@ class HalfspaceClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         TypeError, ValueError
             As `HalfspaceClassifier.fit`, and for a class with fewer rows than folds.
         """
-        X, y = check_training_table(self, X, y)
-        choices = self._choices(X.shape[1])
+        check_n_jobs(self.n_jobs)
+        check_switch(self.verbose, "verbose")
+        rows, labels = check_training_table(self, X, y)
+        choices = self._choices(rows.shape[1])
         seed = seed_of(self.random_state)
-        folds = self._folds(y, seed)
-        widest = (max(s for s, _ in choices), max(eta for _, eta in choices))
-        trusting = self._make(*widest, seed).fit(X, y)
-        errors = self._held_out_errors(X, y, choices, trusting.row_weights_, folds, seed)
-        spreads = errors.std(axis=1, ddof=1) / np.sqrt(errors.shape[1])
-        self.path_ = tuple(
-            PathPoint(*choice, float(error), float(spread))
-            for choice, error, spread in zip(choices, errors.mean(axis=1), spreads)
-        )
-        chosen = choose(self.path_)
-        self.sparsity_, self.noise_rate_ = choice = chosen.sparsity, chosen.noise_rate
-        self.best_ = trusting if choice == widest else self._make(*choice, seed).fit(X, y)
-        if hasattr(self, "feature_names_in_"):
-            self.best_.feature_names_in_ = self.feature_names_in_
-        for name in _OF_THE_CHOSEN:
-            setattr(self, name, getattr(self.best_, name))
+        folds = self._folds(labels, seed)
+        with self._watched(X, y, n_fits=2 + len(choices) * len(folds)) as fit_ended:
+            widest = (max(s for s, _ in choices), max(eta for _, eta in choices))
+            trusting = self._fit_to_all(widest, rows, labels, seed)
+            fit_ended("fit for trust")
+            trials = []
+            for trial in self._trials(rows, labels, choices, trusting.row_weights_, folds, seed):
+                trials.append(trial)
+                fit_ended("fit to folds")
+            warn_of_uncertified(trials)
+            self.path_ = _path(choices, [trial.error for trial in trials])
+            chosen = choose(self.path_)
+            self.sparsity_, self.noise_rate_ = choice = chosen.sparsity, chosen.noise_rate
+            is_there = choice == widest
+            self._take(trusting if is_there else self._fit_to_all(choice, rows, labels, seed))
+            fit_ended("fit of the choice")
         return self
+
+    @contextmanager
+    def _watched(self, X: Any, y: Any, *, n_fits: int) -> Iterator[Callable[[str], None]]:
+        """A function to be called with a name after each fit; who wants to know is told."""
+        report = FitReport(self, X, y, n_tasks=n_fits)
+        n_done = 0
+        bar: AbstractContextManager[Move] = nullcontext(_tell_nobody)
+        if self.verbose:
+            bar = progress("fits", n_fits, otherwise=PlainLines("fits", n_fits))
+        with bar as move:
+            move(n_done)  # the clock starts
+
+            def fit_ended(name: str) -> None:
+                nonlocal n_done
+                n_done += 1
+                move(n_done)
+                report.task_ended(name)
+
+            yield fit_ended
+        report.fit_ended()
+
+    def _fit_to_all(
+        self, choice: Choice, rows: Rows, labels: Any, seed: int
+    ) -> HalfspaceClassifier:
+        name = f"{choice_name(*choice)}, all rows"
+        return fit_by_name(self._make(*choice, seed), rows, labels, name)
+
+    def _take(self, best: HalfspaceClassifier) -> None:
+        """Have the attributes of the chosen estimator, and it those of the table's columns."""
+        if hasattr(self, "feature_names_in_"):
+            best.feature_names_in_ = self.feature_names_in_
+        self.best_ = best
+        for name in _OF_THE_CHOSEN:
+            setattr(self, name, getattr(best, name))
 
     def _make(self, sparsity: int, noise_rate: float, seed: int) -> HalfspaceClassifier:
         return HalfspaceClassifier(
@@ -156,7 +185,7 @@ class HalfspaceClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             random_state=seed,
         )
 
-    def _choices(self, n_features: int) -> list[tuple[int, float]]:
+    def _choices(self, n_features: int) -> list[Choice]:
         """Every sparsity, from small to large, with every noise rate."""
         sparsities = [
             check_sparsity(value, n_features, f"sparsities[{i}]")
@@ -168,7 +197,7 @@ class HalfspaceClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         ]
         return list(product(sorted(set(sparsities)), dict.fromkeys(noise_rates)))
 
-    def _folds(self, y: Any, seed: int) -> Folds:
+    def _folds(self, y: Any, seed: int) -> list[Fold]:
         n_folds = check_count(self.cv, "cv", minimum=2)
         classes, _ = check_two_classes(y)
         counts = [int(np.count_nonzero(y == label)) for label in classes]
@@ -180,22 +209,24 @@ class HalfspaceClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed % 2**32)
         return list(splitter.split(np.zeros(len(y)), y))
 
-    def _held_out_errors(
+    def _trials(
         self,
-        X: Rows,
-        y: Any,
-        choices: Sequence[tuple[int, float]],
+        rows: Rows,
+        labels: Any,
+        choices: Sequence[Choice],
         trust: FloatArray,
-        folds: Folds,
+        folds: Sequence[Fold],
         seed: int,
-    ) -> FloatArray:
-        """One row a choice, one column a fold."""
-        tasks = [
-            delayed(_held_out_error)(self._make(*choice, seed), X, y, trust, train, test)
-            for choice in choices
-            for train, test in folds
-        ]
-        return np.reshape(Parallel(n_jobs=self.n_jobs)(tasks), (len(choices), -1))
+    ) -> Iterator[Trial]:
+        """One for each choice and fold, as they end."""
+        places = [(*choice, i) for choice in choices for i in range(len(folds))]
+        # One after the other, because a fitted estimator would be kept as long as its task.
+        tasks = (
+            delayed(hold_out)(self._make(sparsity, eta, seed), rows, labels, trust, folds[i])
+            for sparsity, eta, i in places
+        )
+        for (sparsity, eta, i), result in zip(places, results_of(tasks, self.n_jobs)):
+            yield Trial(sparsity, eta, i + 1, *result)
 
     # -- the chosen estimator ----------------------------------------------------------------
 
@@ -237,38 +268,18 @@ _OF_THE_CHOSEN = (
 )
 
 
-def _held_out_error(
-    estimator: HalfspaceClassifier, X: Rows, y: Any, trust: FloatArray, train: Any, test: Any
-) -> float:
-    """The share of the held-out trust that lies on wrongly classified rows, class by class.
-
-    Class by class, so that no model is better for taking the trust from a whole class.
-    """
-    with warnings.catch_warnings():  # the fit to all rows tells
-        warnings.simplefilter("ignore", DistrustedClass)
-        wrong = estimator.fit(X[train], y[train]).predict(X[test]) != y[test]
-    error = 0.0
-    for label in np.unique(y[test]):
-        own = y[test] == label
-        weights = trust[test][own] if trust[test][own].any() else None
-        error += float(own.mean() * np.average(wrong[own], weights=weights))
-    return error
+def _tell_nobody(_: int) -> None:
+    """No bar is wanted."""
 
 
-def choose(path: Sequence[PathPoint]) -> PathPoint:
-    """Of the choices within one standard error of the best the sparsest, then the most cautious.
-
-    Examples
-    --------
-    >>> path = [PathPoint(1, 0.0, 0.30, 0.01), PathPoint(2, 0.0, 0.11, 0.01),
-    ...         PathPoint(9, 0.0, 0.10, 0.02)]
-    >>> choose(path).sparsity
-    2
-    """
-    best = min(path, key=lambda point: point.error)
-    limit = best.error + best.standard_error
-    good = [point for point in path if point.error <= limit]
-    return min(good, key=lambda point: (point.sparsity, -point.noise_rate, point.error))
+def _path(choices: Sequence[Choice], errors: Sequence[float]) -> tuple[PathPoint, ...]:
+    """The mean over the folds for each choice, and how sure it is; the errors come by choice."""
+    table = np.reshape(errors, (len(choices), -1))
+    spreads = table.std(axis=1, ddof=1) / np.sqrt(table.shape[1])
+    return tuple(
+        PathPoint(*choice, float(error), float(spread))
+        for choice, error, spread in zip(choices, table.mean(axis=1), spreads)
+    )
 
 
 def _listed(values: Any, name: str) -> list[Any]:

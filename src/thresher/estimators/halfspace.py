@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from thresher import memory
-from thresher.estimators.callbacks import CallbackSupportMixin, PhaseReport, with_callbacks
+from thresher.estimators.callbacks import CallbackSupportMixin, FitReport, with_callbacks
 from thresher.estimators.columns import ColumnScaling
 from thresher.estimators.model import HalfspaceModel, model_of
 from thresher.estimators.parameters import (
@@ -141,7 +141,7 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         n_used = check_sparsity(self.sparsity, n_features)
         self.scaling_ = self._choose_scaling(rows)
         rows = self._as_homogeneous(rows)  # and the checked table is let go
-        report = PhaseReport(self, X, y)
+        report = FitReport(self, X, y)
         self.phases_ = learn_from_table(
             rows,
             signs,
@@ -152,7 +152,7 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             ),
             schedule.for_table(n_rows, label_aware=self.label_aware),
             seed=seed,
-            observe=report.phase_ended,
+            observe=lambda _: report.task_ended("phase"),
         )
         self.n_iter_ = len(self.phases_)
         self.row_weights_ = trust_of_rows(self.phases_, n_rows)

@@ -37,6 +37,23 @@ def check_sparsity(value: object, n_features: int, name: str = "sparsity") -> in
     return min(check_count(value, name), n_features)
 
 
+def check_n_jobs(value: object) -> int | None:
+    """How many processes, as joblib counts them: below zero means all but a few.
+
+    Examples
+    --------
+    >>> check_n_jobs(None), check_n_jobs(2), check_n_jobs(-1)
+    (None, 2, -1)
+    """
+    if value is None:
+        return None
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"n_jobs must be an integer or None, got {value!r}")
+    if value == 0:
+        raise ValueError("n_jobs must be at least 1, or below 0 to leave processors free, got 0")
+    return int(value)
+
+
 # Two views of the rows take away what they suspect, and trust does not come back: each may take
 # less, and phases may go on for longer.
 LABEL_AWARE_SCHEDULE = PracticalSchedule(outlier_margin=1.0, max_dirty_share=0.5)
