@@ -94,6 +94,61 @@ def test_the_progress_bar_of_scikit_learn_works(capsys: pytest.CaptureFixture[st
     assert "HalfspaceClassifier" in capsys.readouterr().out
 
 
+# -- estimators on the way -------------------------------------------------------------------
+
+
+def monitored(model: Any) -> Any:
+    """The accuracies that scikit-learn's monitor wrote down, by task."""
+    monitor = callback.ScoringMonitor(scoring="accuracy")
+    model.set_callbacks(monitor).fit(TABLE.X, TABLE.y)
+    log = monitor.get_logs().data
+    return [(row["task_name"], row["accuracy"]) for row in log]
+
+
+def test_the_scoring_monitor_of_scikit_learn_gets_a_score_a_phase() -> None:
+    whole = fitted(TABLE.X, TABLE.y)
+    stopped = [recorded(Recorder(stop_after=n)) for n in range(1, N_PHASES + 1)]
+    assert monitored(HalfspaceClassifier(2, 0.02, random_state=0)) == [
+        ("fit", whole.score(TABLE.X, TABLE.y)),
+        *[("phase", model.score(TABLE.X, TABLE.y)) for model in stopped],
+    ]
+
+
+def test_the_estimator_after_a_phase_is_the_one_of_a_fit_that_ended_there() -> None:
+    class Keeper(Recorder):
+        def on_fit_task_end(self, _: Any, __: Any, *, fitted_estimator: Any) -> bool:
+            kept.append(fitted_estimator)
+            return False
+
+    kept: list[HalfspaceClassifier] = []
+    recorded(Keeper())
+    after, ended = kept[1], recorded(Recorder(stop_after=2))
+    for name in ("coef_", "intercept_", "row_weights_", "support_"):
+        assert getattr(after, name).tobytes() == getattr(ended, name).tobytes()
+    assert (after.n_iter_, len(after.phases_)) == (2, 2)
+    assert after.to_model().weights.tobytes() == ended.to_model().weights.tobytes()
+
+
+def test_nothing_is_made_for_callbacks_that_want_no_estimator(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[int] = []
+
+    def learned(self: HalfspaceClassifier, phases: Any, *rest: Any) -> Any:
+        made.append(len(phases))
+        return original(self, phases, *rest)
+
+    original = HalfspaceClassifier._learned
+    monkeypatch.setattr(HalfspaceClassifier, "_learned", learned)
+    recorded(Recorder())
+    assert made == [N_PHASES]
+
+
+def test_the_scoring_monitor_gets_the_score_of_a_choice() -> None:
+    model = HalfspaceClassifierCV((1, 2), cv=2, schedule=QUICK, random_state=0)
+    assert monitored(model) == [("fit", model.score(TABLE.X, TABLE.y))]
+
+
 # -- the choice by cross-validation ----------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -23,7 +24,7 @@ from thresher.estimators.parameters import (
 from thresher.estimators.tables import check_table, check_training_table, check_two_classes
 from thresher.estimators.trust import trust_of_rows, warn_of_distrusted_classes
 from thresher.geometry import hard_threshold
-from thresher.learning import PracticalSchedule, Task, learn_from_table
+from thresher.learning import PhaseOutcome, PracticalSchedule, Task, learn_from_table
 from thresher.validation import FloatArray, Rows, check_noise_rate, check_positive, is_sparse
 
 COPIES = 3.0  # of the table that learning needs at its peak: scaled, in the band, centered, weighed
@@ -142,22 +143,22 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.scaling_ = self._choose_scaling(rows)
         rows = self._as_homogeneous(rows)  # and the checked table is let go
         report = FitReport(self, X, y)
-        self.phases_ = learn_from_table(
+        phases: list[PhaseOutcome] = []
+
+        def phase_ended(outcome: PhaseOutcome) -> bool:
+            phases.append(outcome)
+            return report.task_ended("phase", lambda: self._learned(phases, n_rows, n_used))
+
+        learn_from_table(
             rows,
             signs,
-            Task(
-                n_features=rows.shape[1],
-                sparsity=n_used + bool(self.fit_intercept),
-                noise_rate=self.noise_rate,
-            ),
+            self._task(n_features, n_used),
             schedule.for_table(n_rows, label_aware=self.label_aware),
             seed=seed,
-            observe=lambda _: report.task_ended("phase"),
+            observe=phase_ended,
         )
-        self.n_iter_ = len(self.phases_)
-        self.row_weights_ = trust_of_rows(self.phases_, n_rows)
+        self.__dict__.update(self._learned(phases, n_rows, n_used))
         warn_of_distrusted_classes(self.row_weights_, signs, self.classes_.tolist())
-        self._set_coefficients(self.phases_[-1].halfspace, n_used)
         report.fit_ended()
         return self
 
@@ -171,6 +172,13 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_positive(self.reach, "reach")
         schedule = check_schedule(self.schedule, label_aware=self.label_aware)
         return schedule, seed_of(self.random_state)
+
+    def _task(self, n_features: int, n_used: int) -> Task:
+        """What is to be learned; the column of ones, if there is one, has a place of its own."""
+        n_ones = int(self.fit_intercept)
+        return Task(
+            n_features=n_features + n_ones, sparsity=n_used + n_ones, noise_rate=self.noise_rate
+        )
 
     def _choose_scaling(self, rows: Rows) -> ColumnScaling:
         _require_memory_for(rows)
@@ -188,18 +196,29 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.scaling_.apply(rows, out=table[:, :-1])
         return table
 
-    def _set_coefficients(self, halfspace: FloatArray, n_used: int) -> None:
-        n_features = self.scaling_.scale.size
+    def _learned(self, phases: Sequence[PhaseOutcome], n_rows: int, n_used: int) -> dict[str, Any]:
+        """The attributes of an estimator whose last phase is the last of these."""
+        return {
+            "phases_": tuple(phases),
+            "n_iter_": len(phases),
+            "row_weights_": trust_of_rows(phases, n_rows),
+            **self._coefficients(phases[-1].halfspace, n_used),
+        }
+
+    def _coefficients(self, halfspace: FloatArray, n_used: int) -> dict[str, Any]:
+        """The halfspace in scaled columns, and in the units of the given ones."""
+        scale, center = self.scaling_.scale, self.scaling_.center
         # The intercept's place may have gone to a feature; then the least of them gives way.
-        weights = hard_threshold(halfspace[:n_features], n_used)
+        weights = hard_threshold(halfspace[: scale.size], n_used)
         offset = float(halfspace[-1]) if self.fit_intercept else 0.0
-        self.support_ = np.flatnonzero(weights)
-        self._weights = weights[self.support_]  # of the scaled columns
-        self._offset = offset
-        self.coef_ = (weights / self.scaling_.scale)[np.newaxis]
-        self.intercept_ = np.array(
-            [offset - weights @ (self.scaling_.center / self.scaling_.scale)]
-        )
+        support = np.flatnonzero(weights)
+        return {
+            "support_": support,
+            "coef_": (weights / scale)[np.newaxis],
+            "intercept_": np.array([offset - weights @ (center / scale)]),
+            "_weights": weights[support],
+            "_offset": offset,
+        }
 
     # -- predicting --------------------------------------------------------------------------
 
