@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import sys
+import warnings
 import weakref
 from typing import Any
 
@@ -18,7 +19,10 @@ from sklearn.exceptions import NotFittedError
 import thresher.progress
 from estimators.small import QUICK, fitted, table
 from thresher import HalfspaceClassifier, HalfspaceClassifierCV
+from thresher.errors import UncertifiedPhase
 from thresher.estimators.path import PathPoint, choose
+from thresher.estimators.trials import Trial, warn_of_uncertified
+from thresher.learning import PhaseOutcome
 
 TABLE = table()
 
@@ -142,6 +146,50 @@ def test_the_chosen_model_is_right_about_clean_rows(attacked: Any) -> None:
     X, y, model = attacked
     assert model.score(X[72:], y[72:]) > 0.95
     assert model.support_.tolist() == [0, 1]
+
+
+# -- warnings --------------------------------------------------------------------------------
+
+
+def warned(**changes: Any) -> list[warnings.WarningMessage]:
+    """What a choice warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        chosen(**changes)
+    return caught
+
+
+def test_phases_of_folds_without_a_certificate_are_told_once_with_their_choice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(PhaseOutcome, "is_certified", property(lambda p: p.row_ids.size > 150))
+    told = warned(sparsities=(2,), cv=2)
+    assert {warning.filename for warning in told} == {__file__}
+    of_folds = [str(warning.message) for warning in told if "folds" in str(warning.message)]
+    assert len(of_folds) == 1
+    assert of_folds[0].startswith(
+        "solvers missed their certificates in 2 of 2 fits to folds: "
+        "sparsity 2, noise_rate 0.02, fold 1: phases 1, 2"
+    )
+
+
+def test_warnings_about_all_rows_name_the_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PhaseOutcome, "is_certified", property(lambda p: p.phase.index != 1))
+    messages = [str(warning.message) for warning in warned(sparsities=(2,))]
+    assert messages[0].startswith("sparsity 2, noise_rate 0.02, all rows: phase 1: outlier removal")
+
+
+def test_at_most_five_fits_are_named() -> None:
+    trials = [Trial(2, 0.0, fold, 0.1, (1,)) for fold in range(1, 8)]
+    with pytest.warns(UncertifiedPhase, match="in 7 of 7 .* fold 5: phase 1; and 2 more$"):
+        warn_of_uncertified(trials)
+
+
+def test_a_class_without_trust_is_told_with_the_choice_that_trusts_it_least() -> None:
+    X = np.random.default_rng(0).standard_normal((1000, 5))
+    y = X[:, 0] > np.quantile(X[:, 0], 0.98)
+    told = [str(w.message) for w in warned(X=X, y=y, noise_rates=(0.0, 0.1), schedule=None)]
+    assert told[0].startswith("sparsity 2, noise_rate 0.1, all rows: the 20 rows of class True")
 
 
 # -- progress --------------------------------------------------------------------------------
