@@ -34,6 +34,7 @@ RIVALS: dict[str, Any] = {
     "TrimmedHardThresholding": TrimmedHardThresholding(),
     "TrimmedMean": TrimmedMean(),
 }
+RANDOM = [name for name in RIVALS if "random_state" in RIVALS[name].get_params()]
 WITH_NOISE_RATE = [name for name in RIVALS if "noise_rate" in RIVALS[name].get_params()]
 
 
@@ -109,6 +110,58 @@ def test_an_impossible_noise_rate_is_refused(name: str, noise_rate: float) -> No
 def test_an_impossible_parameter_is_named(rival: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         rival.fit(*word_counts())
+
+
+@pytest.mark.parametrize("name", RIVALS)
+@pytest.mark.parametrize("standardize", ["no", 0, None])
+def test_a_switch_is_true_or_false(name: str, standardize: Any) -> None:
+    rival = clone(RIVALS[name]).set_params(standardize=standardize)
+    with pytest.raises(TypeError, match=f"standardize must be True or False, got {standardize!r}"):
+        rival.fit(*word_counts())
+
+
+@pytest.mark.parametrize("rival", [TrimmedMean, TrimmedHardThresholding])
+def test_an_intercept_is_wanted_or_not(rival: Any) -> None:
+    with pytest.raises(TypeError, match="fit_intercept must be True or False, got 'no'"):
+        rival(fit_intercept="no").fit(*word_counts())
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_equal_generators_give_equal_models(name: str) -> None:
+    rival = clone(RIVALS[name])
+    if "estimator" in rival.get_params():  # the default is the one that takes the seed
+        rival.set_params(estimator=None)
+    one, other = (
+        clone(rival).set_params(random_state=np.random.default_rng(5)).fit(*word_counts())
+        for _ in range(2)
+    )
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_seeds_beyond_32_bits_are_taken(name: str) -> None:
+    X, y = word_counts()
+    small, large = (
+        clone(RIVALS[name]).set_params(random_state=seed).fit(X, y) for seed in (3, 2**32 + 3)
+    )
+    np.testing.assert_array_equal(small.coef_, large.coef_)
+
+
+@pytest.mark.parametrize("name", RANDOM)
+@pytest.mark.parametrize(("seed", "error"), [("x", TypeError), (-1, ValueError), (True, TypeError)])
+def test_what_is_no_source_of_randomness_is_refused(name: str, seed: Any, error: type) -> None:
+    with pytest.raises(error, match="random_state must be"):
+        clone(RIVALS[name]).set_params(random_state=seed).fit(*word_counts())
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_a_missing_value_is_named_with_its_place(name: str) -> None:
+    X, y = word_counts()
+    model = clone(RIVALS[name]).fit(X, y)
+    X[7, 3] = np.nan
+    for use in (lambda: model.predict(X), lambda: model.fit(X, y)):
+        with pytest.raises(ValueError, match=rf"the first is X\[7, 3\] = nan. {name} does not"):
+            use()
 
 
 @pytest.mark.parametrize("labels", [np.ones(300), np.arange(300) % 3])

@@ -8,9 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from thresher.estimators.tables import check_two_classes
+from thresher.estimators.parameters import check_switch, seed_of
+from thresher.estimators.tables import check_table, check_training_table, check_two_classes
 from thresher.rivals.standardization import Standardization
 from thresher.validation import FloatArray, Rows, check_noise_rate, is_sparse
 
@@ -22,8 +23,9 @@ class LinearRival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     The subclass has `_learn(rows, signs)`, which returns weights and offset for the rows it got,
     and stores the parameters it needs. Those that every rival may have are read here:
-    `noise_rate` (what share of rows may be planted) and `standardize` (whether columns are put on
-    one scale first; see `Standardization`).
+    `noise_rate` (what share of rows may be planted), `standardize` (whether columns are put on one
+    scale first; see `Standardization`), `fit_intercept`, and `random_state`, of which
+    `_randomness` is what scikit-learn's own classes take.
     """
 
     coef_: FloatArray
@@ -36,10 +38,19 @@ class LinearRival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : (n, d) array or sparse matrix
+        X : (n, d) array, sparse matrix or data frame
         y : (n,) labels of two kinds
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a parameter outside its range, rows that are not finite numbers, or labels that are
+            not of two kinds.
         """
         noise_rate = check_noise_rate(getattr(self, "noise_rate", 0.0))
+        check_switch(self.standardize, "standardize")
+        check_switch(getattr(self, "fit_intercept", True), "fit_intercept")
+        self._randomness = randomness_for_sklearn(getattr(self, "random_state", None))
         rows, signs = self._check_table(X, y)
         scaling = Standardization.identity(rows.shape[1])
         if self.standardize:
@@ -59,7 +70,7 @@ class LinearRival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_table(self, X: object, y: object) -> tuple[Rows, SignArray]:
         """The rows as floats and the labels as signs; the larger label is the positive one."""
-        rows, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        rows, labels = check_training_table(self, X, y)
         self.classes_, signs = check_two_classes(labels)
         if is_sparse(rows) and rows.nnz < 2**31:  # liblinear takes no longer indices
             parts = (rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32))
@@ -69,8 +80,7 @@ class LinearRival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: object) -> FloatArray:
         """The signed score w·x + b of each row; above zero means the second class."""
         check_is_fitted(self)
-        rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        scores: FloatArray = rows @ self.coef_[0] + self.intercept_[0]
+        scores: FloatArray = check_table(self, X) @ self.coef_[0] + self.intercept_[0]
         return scores
 
     def predict(self, X: object) -> NDArray[Any]:
@@ -83,6 +93,23 @@ class LinearRival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def randomness_for_sklearn(random_state: Any) -> Any:
+    """What the classes of scikit-learn take for the source of randomness that was given.
+
+    They take no Generator, and no seed beyond 32 bits.
+
+    Examples
+    --------
+    >>> randomness_for_sklearn(7), randomness_for_sklearn(2**32 + 7), randomness_for_sklearn(None)
+    (7, 7, None)
+    >>> isinstance(randomness_for_sklearn(np.random.default_rng(0)), int)
+    True
+    """
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return random_state
+    return seed_of(random_state) % 2**32
 
 
 def n_planted(noise_rate: float, n_rows: int) -> int:

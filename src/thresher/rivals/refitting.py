@@ -48,9 +48,9 @@ class RefittingRival(LinearRival):
         if self.estimator is not None:
             return clone(self.estimator)
         tuned = SparseLogisticRegressionCV(
-            self.max_nonzeros, standardize=False, random_state=self.random_state
+            self.max_nonzeros, standardize=False, random_state=self._randomness
         )
-        return l1_logistic(tuned.fit(rows, signs).C_, self.random_state)
+        return l1_logistic(tuned.fit(rows, signs).C_, self._randomness)
 
 
 def fit_halfspace(base: Any, rows: Rows, signs: FloatArray) -> tuple[FloatArray, float]:

@@ -43,7 +43,7 @@ def l1_logistic(C: float, random_state: Any = None) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class PathPoint:
+class PathModel:
     """A model on the path: its C, its halfspace, and its mean accuracy on held-out rows."""
 
     C: float
@@ -61,7 +61,7 @@ class TunedRival(LinearRival):
     """A linear classifier whose C is tuned by cross-validation; a subclass makes the models."""
 
     C_: float
-    path_: list[PathPoint]
+    path_: list[PathModel]
 
     def _model(self, C: float) -> Any:
         raise NotImplementedError
@@ -74,7 +74,7 @@ class TunedRival(LinearRival):
         limit = rows.shape[1] if limit is None else check_count(limit, "max_nonzeros")
         fit = partial(self._fit_point, rows, signs, self._folds(signs), limit)
         grid = self._grid(rows, signs)
-        null = PathPoint(float(grid[0]) / 4, np.zeros(rows.shape[1]), float(np.mean(signs)), 0.0)
+        null = PathModel(float(grid[0]) / 4, np.zeros(rows.shape[1]), float(np.mean(signs)), 0.0)
         self.path_ = walk_path([null], grid, fit)
         best = self.path_[_best(self.path_)]
         self.C_ = best.C
@@ -82,7 +82,7 @@ class TunedRival(LinearRival):
 
     def _fit_point(
         self, rows: Rows, signs: FloatArray, folds: list[Fold], limit: int, C: float
-    ) -> PathPoint | None:
+    ) -> PathModel | None:
         """The model on all rows with its score on the folds, or None if it has too many weights."""
         model = self._model(C).fit(rows, signs)
         if np.count_nonzero(model.coef_) > limit:
@@ -91,7 +91,7 @@ class TunedRival(LinearRival):
             self._model(C).fit(rows[train], signs[train]).score(rows[test], signs[test])
             for train, test in folds
         ]
-        return PathPoint(C, model.coef_[0], float(model.intercept_[0]), float(np.mean(scores)))
+        return PathModel(C, model.coef_[0], float(model.intercept_[0]), float(np.mean(scores)))
 
     def _folds(self, signs: FloatArray) -> list[Fold]:
         n_folds = check_count(self.cv, "cv", minimum=2)
@@ -99,13 +99,13 @@ class TunedRival(LinearRival):
         if n_folds < 2:  # a class with one row cannot be held out: judge on the rows themselves
             everything = np.arange(signs.size)
             return [(everything, everything)]
-        splitter = StratifiedKFold(n_folds, shuffle=True, random_state=self.random_state)
+        splitter = StratifiedKFold(n_folds, shuffle=True, random_state=self._randomness)
         return list(splitter.split(np.zeros(signs.size), signs))
 
 
 def walk_path(
-    path: list[PathPoint], grid: FloatArray, fit: Callable[[float], PathPoint | None]
-) -> list[PathPoint]:
+    path: list[PathModel], grid: FloatArray, fit: Callable[[float], PathModel | None]
+) -> list[PathModel]:
     """The path with the models of the grid, until they stop to be better or have too many weights.
 
     In the second case the step of C that led too far is halved a few times, on a log scale.
@@ -122,8 +122,8 @@ def walk_path(
 
 
 def _just_below(
-    low: float, high: float, fit: Callable[[float], PathPoint | None]
-) -> list[PathPoint]:
+    low: float, high: float, fit: Callable[[float], PathModel | None]
+) -> list[PathModel]:
     found = []
     for _ in range(_N_HALVINGS):
         middle = float(np.sqrt(low * high))
@@ -136,7 +136,7 @@ def _just_below(
     return found
 
 
-def _best(path: list[PathPoint]) -> int:
+def _best(path: list[PathModel]) -> int:
     """The first point with the best score: of equal models the sparsest."""
     return int(np.argmax([point.score for point in path]))
 
@@ -184,7 +184,7 @@ class SparseLogisticRegressionCV(TunedRival):
         self.random_state = random_state
 
     def _model(self, C: float) -> Any:
-        return l1_logistic(C, self.random_state)
+        return l1_logistic(C, self._randomness)
 
     def _grid(self, rows: Rows, signs: FloatArray) -> FloatArray:
         # At weights zero and the best offset the loss has this slope; C times it must exceed 1.
@@ -224,7 +224,7 @@ class LinearSVMCV(TunedRival):
         self.random_state = random_state
 
     def _model(self, C: float) -> Any:
-        return LinearSVC(C=C, dual="auto", max_iter=10_000, random_state=self.random_state)
+        return LinearSVC(C=C, dual="auto", max_iter=10_000, random_state=self._randomness)
 
     def _grid(self, rows: Rows, signs: FloatArray) -> FloatArray:  # noqa: ARG002
         return _SVM_RANGE
