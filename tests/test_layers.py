@@ -33,6 +33,7 @@ ALLOWED: dict[str, set[str]] = {
 ALLOWED["learning"] = ALLOWED["outliers"] | {"outliers", "oracles"}
 ALLOWED["simulate"] = ALLOWED["learning"] | {"learning"}
 ALLOWED["estimators"] = ALLOWED["learning"] | {"learning", "progress"}
+ALLOWED["displays"] = FOUNDATIONS | {"estimators", "learning"}
 ALLOWED["rivals"] = ALLOWED["estimators"] | {"estimators"}
 ALLOWED["experiments"] = ALLOWED["rivals"] | {"rivals", "simulate", *PRESENTATION}
 ALLOWED["__init__"] = ALLOWED["estimators"] | {"estimators"}

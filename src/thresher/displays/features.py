@@ -1,0 +1,157 @@
+"""`FeaturesDisplay`: the features that a fitted classifier uses, and for which class they speak."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from thresher.displays.canvas import COLORS, HATCHES, OUTLINE, check_classifier, shorten, take_axes
+from thresher.validation import FloatArray, check_count
+
+BAR_HEIGHT = 0.27  # of a figure of our own, in inches
+LEGEND_POINTS = 14.0  # height of a line of the legend
+
+
+class FeaturesDisplay:
+    """The largest weights of a classifier, as horizontal bars.
+
+    Weights are those of the scaled columns, so that they can be compared. Color and hatch say for
+    which class larger values of the feature speak.
+
+    Parameters
+    ----------
+    weights : (m,) weights in scaled columns, the largest first; positive for the second class
+    names : m names of features
+    classes : the two labels
+    n_more : how many features with smaller weights are not shown
+
+    Attributes
+    ----------
+    bars_ : the bars, once plotted
+    ax_, figure_ : where they were plotted
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from thresher import HalfspaceClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((500, 12))
+    >>> y = np.where(2 * X[:, 3] - X[:, 5] > 0, "yes", "no")
+    >>> model = HalfspaceClassifier(sparsity=2, random_state=0).fit(X, y)
+    >>> display = FeaturesDisplay.from_estimator(model, ax=Figure().subplots())
+    >>> display.names, np.sign(display.weights)
+    (['x3', 'x5'], array([ 1., -1.]))
+    """
+
+    def __init__(
+        self, *, weights: FloatArray, names: Sequence[str], classes: Sequence[Any], n_more: int = 0
+    ) -> None:
+        self.weights = weights
+        self.names = names
+        self.classes = classes
+        self.n_more = n_more
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, max_features: int = 20, ax: Any = None) -> Self:
+        """Plot the largest weights of a fitted classifier.
+
+        Parameters
+        ----------
+        estimator : fitted `HalfspaceClassifier` or `HalfspaceClassifierCV`
+        max_features : how many bars there may be
+        ax : matplotlib axes; new ones of pyplot by default
+
+        Raises
+        ------
+        TypeError, ValueError
+            For another estimator, a number of features below one, or something else than axes.
+        NotFittedError
+            For an estimator that was not fitted.
+        ImportError
+            When matplotlib is missing.
+        """
+        check_classifier(estimator)
+        n_shown = check_count(max_features, "max_features")
+        model = estimator.to_model()
+        order = np.argsort(-np.abs(model.weights), kind="stable")[:n_shown]
+        chosen = model.support[order]
+        given = model.feature_names
+        return cls(
+            weights=model.weights[order],
+            names=[f"x{j}" if given is None else given[j] for j in chosen],
+            classes=model.classes,
+            n_more=model.support.size - chosen.size,
+        ).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the bars, the largest at the top.
+
+        Parameters
+        ----------
+        ax : matplotlib axes; new ones of pyplot by default
+        """
+        n_lines = len(self.names) + bool(self.n_more)
+        (self.ax_,) = take_axes(ax, 1, (7.0, 1.7 + BAR_HEIGHT * max(n_lines, 4)))
+        self.figure_ = self.ax_.figure
+        if len(self.names):
+            self._draw_bars()
+        else:
+            self.bars_: list[Any] = []
+            self._say_that_there_are_none()
+        return self
+
+    def _title(self) -> str:
+        n_shown = len(self.names)
+        if self.n_more:
+            return f"The {n_shown} largest of {n_shown + self.n_more} weights"
+        return "The one feature in use" if n_shown == 1 else f"The {n_shown} features in use"
+
+    def _draw_bars(self) -> None:
+        axes, places = self.ax_, np.arange(len(self.names))
+        side = (np.asarray(self.weights) > 0).astype(int)
+        self.bars_ = list(
+            axes.barh(places, self.weights, color=[COLORS[1 - s] for s in side], **OUTLINE)
+        )
+        for bar, s in zip(self.bars_, side):
+            bar.set_hatch(HATCHES[1 - s])
+        more = [f"and {self.n_more} more"] if self.n_more else []
+        texts = [shorten(name) for name in self.names] + more
+        # Names come from outside: a dollar sign in them is no mathematics.
+        axes.set_yticks(np.arange(len(texts)), texts, parse_math=False)
+        axes.set_ylim(len(texts) - 0.4, -0.6)
+        axes.margins(x=0.06)
+        axes.axvline(0.0, color="black", linewidth=0.8)
+        axes.set_xlabel("weight (of the scaled column)")
+        axes.spines[["top", "right", "left"]].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+        self._explain_sides(side)
+
+    def _explain_sides(self, side: Any) -> None:
+        """A legend between title and axes, where no bar can be."""
+        firsts = [(s, int(np.argmax(side == s))) for s in (1, 0) if (side == s).any()]
+        legend = self.ax_.legend(
+            [self.bars_[place] for _, place in firsts],
+            [f"larger values speak for {shorten(self.classes[s], 24)}" for s, _ in firsts],
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.0),
+            borderaxespad=0.2,
+            frameon=False,
+            fontsize=9,
+        )
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+        self.ax_.set_title(self._title(), pad=12 + LEGEND_POINTS * len(firsts))
+
+    def _say_that_there_are_none(self) -> None:
+        self.ax_.set_axis_off()
+        self.ax_.set_title("No feature in use")
+        self.ax_.text(
+            0.5,
+            0.5,
+            "No feature has a weight:\nevery row gets the same label",
+            transform=self.ax_.transAxes,
+            ha="center",
+            va="center",
+        )
