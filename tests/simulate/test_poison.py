@@ -358,12 +358,18 @@ def test_the_farthest_feasible_point_satisfies_the_optimality_conditions():
         ({"fraction": 1.0}, ValueError, "fraction must be at least 0 and below 1, got 1.0"),
         ({"fraction": -0.1}, ValueError, "fraction"),
         ({"fraction": "half"}, TypeError, "fraction"),
-        ({"strength": -1.0}, ValueError, "strength must lie between 0 and inf, got -1"),
+        ({"strength": -1.0}, ValueError, "strength must be at least 0, got -1"),
         ({"strength": np.nan}, ValueError, "strength must be finite"),
         ({"strength": "strong"}, TypeError, "strength must be a number"),
-        ({"attack": "linf-hijack", "strength": 1.1}, ValueError, "between 0 and 1, got 1.1"),
+        (
+            {"attack": "linf-hijack", "strength": 1.1},
+            ValueError,
+            "0 and at most 1, got 1.1",
+        ),
         ({"random_state": "seed"}, TypeError, "random_state"),
         ({"random_state": -1}, ValueError, "random_state"),
+        ({"random_state": True}, TypeError, "random_state must be None, .*, got True"),
+        ({"fraction": 1e-6}, ValueError, r"fraction must be 0, or above 1/361 .*, got 1e-06"),
         ({"X": np.ones(3)}, ValueError, "X must have two dimensions"),
         ({"X": np.full((N, 2), np.nan)}, ValueError, "X must be finite"),
         ({"X": [["a", "b"]] * N}, TypeError, "X must hold"),
@@ -371,8 +377,9 @@ def test_the_farthest_feasible_point_satisfies_the_optimality_conditions():
         ({"y": np.zeros((N, 1))}, ValueError, "y must hold one label"),
         ({"y": np.zeros(N)}, ValueError, "y must hold exactly two classes, got 1: 0.0"),
         ({"y": np.arange(N)}, ValueError, "y must hold exactly two classes, got 180"),
-        ({"y": [0.0] * (N - 1) + [np.nan]}, ValueError, "y must hold exactly two classes"),
-        ({"y": np.array(["a"] * (N - 1) + [None], dtype=object)}, TypeError, "y must hold labels"),
+        ({"y": [0.0] * (N - 1) + [np.nan]}, ValueError, r"but y\[179\] is nan; drop rows"),
+        ({"y": np.array(["a", None] * (N // 2))}, ValueError, r"but y\[1\] is None; drop rows"),
+        ({"y": np.array(["a", 1] * (N // 2), dtype=object)}, TypeError, "labels of one type"),
     ],
 )
 def test_misuse_is_named(changes, error, message):
@@ -384,8 +391,50 @@ def test_misuse_is_named(changes, error, message):
 
 def test_a_frame_with_one_name_for_two_columns_is_refused():
     frame = pytest.importorskip("pandas").DataFrame(np.eye(2), columns=["a", "a"])
-    with pytest.raises(ValueError, match="X must have column names that differ"):
+    with pytest.raises(ValueError, match="X must have column names that differ, got 'a' twice"):
         poison(frame, [0, 1], attack="far-clump", fraction=0.1)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize(
+    ("bad", "error", "message"),
+    [
+        (["x"] * N, TypeError, r"X\['bad'\] must hold numbers, got objects: .*'x'"),
+        (
+            [1.0] * 7 + [None] * (N - 7),
+            ValueError,
+            r"X\['bad'\] must be finite, but .*\[7\]",
+        ),
+    ],
+)
+def test_a_column_without_numbers_is_named(library, bad, error, message):
+    X, y = make_rows()
+    frame = pytest.importorskip(library).DataFrame({"good": X[:, 0], "bad": bad})
+    with pytest.raises(error, match=message):
+        poison(frame, y, attack="far-clump", fraction=FRACTION)
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "string"])
+def test_a_gap_in_a_series_of_labels_is_named(dtype):
+    y = pytest.importorskip("pandas").Series(["1", None] + ["0"] * (N - 2), dtype=dtype)
+    with pytest.raises(ValueError, match=r"y must hold a label for every row, but y\[1\] is"):
+        poison(make_rows()[0], y, attack="far-clump", fraction=FRACTION)
+
+
+def test_a_lazy_frame_has_to_be_collected():
+    X, y = make_rows()
+    frame = pytest.importorskip("polars").DataFrame(X)
+    with pytest.raises(TypeError, match=r"got a LazyFrame: collect\(\) it first"):
+        poison(frame.lazy(), y, attack="far-clump", fraction=FRACTION)
+
+
+@pytest.mark.parametrize(("attack", "least"), [("label-flip", 2 * N), ("far-clump", 2 * N + 1)])
+def test_the_smallest_fraction_that_reaches_a_row_is_told(attack, least):
+    X, y = make_rows()
+    above, below = 1.01 / least, 0.99 / least
+    assert poison(X, y, attack=attack, fraction=above, random_state=0).is_planted.sum() == 1
+    with pytest.raises(ValueError, match=rf"fraction must be 0, or above 1/{least} "):
+        poison(X, y, attack=attack, fraction=below, random_state=0)
 
 
 def test_every_attack_has_a_grid_that_it_accepts():

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
+from thresher.learning.tables import require_at_hand
 from thresher.validation import FloatArray, Rows, is_sparse, sum_of_squares
 
 MOST_NAMED = 5  # columns in one message
@@ -54,6 +55,7 @@ def check_two_classes(y: Any) -> tuple[Any, FloatArray]:
 
 def _validated(estimator: Any, X: Any, **options: Any) -> Any:
     """What scikit-learn makes of the table; entries may still be infinite or missing."""
+    require_at_hand(X)
     _refuse_dates(X)
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         i, j = (*np.argwhere(np.ma.getmaskarray(X))[0], 0)[:2]

@@ -15,6 +15,24 @@ from thresher.oracles import Draw, DrawRequest
 from thresher.validation import FloatArray, Rows
 
 
+def require_at_hand(table: object) -> None:
+    """Refuse a table that is only a plan to read one, such as a LazyFrame of Polars.
+
+    Examples
+    --------
+    >>> class LazyFrame:
+    ...     collect = collect_schema = print
+    >>> require_at_hand(LazyFrame())
+    Traceback (most recent call last):
+    TypeError: X must be a table that is at hand, got a LazyFrame: collect() it first
+    """
+    kind = type(table)  # asking the table itself for its columns would resolve the plan, and warn
+    if hasattr(kind, "collect") and hasattr(kind, "collect_schema"):
+        raise TypeError(
+            f"X must be a table that is at hand, got a {kind.__name__}: collect() it first"
+        )
+
+
 def learn_from_table(
     rows: Rows,
     labels: FloatArray,

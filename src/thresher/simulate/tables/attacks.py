@@ -38,7 +38,8 @@ class StrengthRange:
             return self.usual
         number = check_number(strength, "strength")
         if not 0 <= number <= self.largest:
-            raise ValueError(f"strength must lie between 0 and {self.largest:g}, got {number:g}")
+            top = "" if self.largest == np.inf else f" and at most {self.largest:g}"
+            raise ValueError(f"strength must be at least 0{top}, got {number:g}")
         return number
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from thresher.validation import FloatArray, Rows
+from thresher.learning.tables import require_at_hand
+from thresher.validation import FloatArray, Rows, check_rows, check_vector
 
 
 def is_frame(table: object) -> bool:
@@ -24,10 +25,34 @@ def is_pandas(table: object) -> bool:
     return hasattr(table, "iloc")
 
 
-def check_names(table: Any) -> None:
-    """Refuse a data frame in which a name stands for two columns."""
-    if is_frame(table) and len(set(table.columns)) < len(table.columns):
-        raise ValueError("X must have column names that differ, got one name twice")
+def check_numbers(table: Any) -> Rows:
+    """The table as finite numbers, or an error that names the entry, in a frame by its column.
+
+    Examples
+    --------
+    >>> check_numbers([[1, 2], [3, 4]])
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    require_at_hand(table)
+    if not is_frame(table):
+        return check_rows(table, "X")
+    _check_names(table)
+    try:
+        return check_rows(table, "X")
+    except (TypeError, ValueError):
+        for name in table.columns:
+            check_vector(table[name].to_numpy(), f"X[{name!r}]")
+        raise
+
+
+def _check_names(frame: Any) -> None:
+    """Refuse a frame in which a name stands for two columns."""
+    seen: set[object] = set()
+    for name in frame.columns:
+        if name in seen:
+            raise ValueError(f"X must have column names that differ, got {name!r} twice")
+        seen.add(name)
 
 
 def stacked(table: Any, planted: Rows, order: NDArray[np.intp]) -> Any:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from thresher.simulate.tables.attacks import LABEL_FLIP, PLANTERS, STRENGTHS
 from thresher.simulate.tables.clean import CleanTable
-from thresher.simulate.tables.kinds import check_names, picked, stacked
+from thresher.simulate.tables.kinds import check_numbers, picked, stacked
 from thresher.simulate.tables.planted import Planted, flipped_rows
-from thresher.validation import FloatArray, Rows, check_fraction, check_rows, is_sparse
+from thresher.validation import FloatArray, Rows, check_fraction, is_sparse
 
 LARGEST = 1e140  # its square, times the number of rows, is still a number
 
@@ -73,7 +73,8 @@ def poison(
         - "model-targeted": points that pull refitted models towards a decoy, inside the clean
           rows' norms; the share of labels that the decoy gets wrong on purpose (usually 0.4)
         - "min-max": the same against gradient steps (usually 0.4)
-    fraction : share of planted rows (flipped labels) in the result, at least 0 and below 1
+    fraction : share of planted rows (flipped labels) in the result, at least 0 and below 1; one
+        that is not 0 and too small for a single row is refused
     strength : see `attack`; by default the usual one
     random_state : seed or `np.random.Generator`
 
@@ -96,10 +97,9 @@ def poison(
     level = STRENGTHS[attack].checked(strength)
     share = check_fraction(fraction, "fraction")
     rng = _generator(random_state)
-    check_names(X)
-    rows = _moderate(check_rows(X, "X"))
+    rows = _moderate(check_numbers(X))
     table = CleanTable(rows=rows, signs=_signs(y, rows.shape[0]))
-    tampering = _tampering(table, attack, share, level, rng)
+    tampering = _tampering(table, attack, n_owned(attack, share, table.n_rows), level, rng)
     n_all = table.n_rows + tampering.planted.signs.size
     order = rng.permutation(n_all)
     is_planted = np.arange(n_all) >= table.n_rows
@@ -126,15 +126,36 @@ class _Tampering:
         return np.where(is_own, np.arange(signs.size), positions)
 
 
+def n_owned(attack: str, fraction: float, n_rows: int) -> int:
+    """How many rows the attacker has, of a fraction of the table that comes out.
+
+    Examples
+    --------
+    >>> n_owned("far-clump", 0.1, 900), n_owned("label-flip", 0.1, 900), n_owned("min-max", 0, 900)
+    (100, 90, 0)
+    >>> n_owned("label-flip", 0.001, 100)
+    Traceback (most recent call last):
+    ValueError: fraction must be 0, or above 1/200 (0.005) to reach one of 100 rows, got 0.001
+    """
+    is_flip = attack == LABEL_FLIP
+    n = round(n_rows * (fraction if is_flip else fraction / (1 - fraction)))
+    if fraction and not n:  # half a row is rounded to none
+        least = 2 * n_rows + (not is_flip)
+        raise ValueError(
+            f"fraction must be 0, or above 1/{least} ({1 / least:.3g}) to reach one of {n_rows} "
+            f"rows, got {fraction:g}"
+        )
+    return n
+
+
 def _tampering(
-    table: CleanTable, attack: str, fraction: float, strength: float, rng: np.random.Generator
+    table: CleanTable, attack: str, n_rows: int, strength: float, rng: np.random.Generator
 ) -> _Tampering:
     nothing = Planted(rows=table.rows[:0], signs=np.zeros(0))
     if attack == LABEL_FLIP:
-        flipped = flipped_rows(table, round(fraction * table.n_rows), strength, rng)
+        flipped = flipped_rows(table, n_rows, strength, rng)
         return _Tampering(planted=nothing, flipped=flipped)
-    n_planted = round(fraction / (1 - fraction) * table.n_rows)
-    planted = PLANTERS[attack](table, n_planted, strength, rng) if n_planted else nothing
+    planted = PLANTERS[attack](table, n_rows, strength, rng) if n_rows else nothing
     return _Tampering(planted=planted, flipped=np.zeros(0, dtype=np.intp))
 
 
@@ -149,22 +170,40 @@ def _moderate(rows: Rows) -> Rows:
 def _signs(y: Any, n_rows: int) -> FloatArray:
     labels = np.asarray(y)
     if labels.ndim != 1 or labels.size != n_rows:
-        raise ValueError(f"y must hold one label for each of {n_rows} rows, got {labels.shape}")
+        raise ValueError(
+            f"y must hold one label for each of {n_rows} rows, got shape {labels.shape}"
+        )
+    missing = next((i for i, label in enumerate(labels.tolist()) if _is_missing(label)), None)
+    if missing is not None:
+        raise ValueError(
+            f"y must hold a label for every row, but y[{missing}] is {labels[missing]}; drop rows "
+            "without one"
+        )
     try:
         classes = np.unique(labels)
     except TypeError as error:
-        raise TypeError(f"y must hold labels of one type, without gaps: {error}") from error
-    if classes.size != 2 or (labels != labels).any():
+        raise TypeError(f"y must hold labels of one type: {error}") from error
+    if classes.size != 2:
         shown = ", ".join(repr(label) for label in classes[:5].tolist())
         raise ValueError(f"y must hold exactly two classes, got {classes.size}: {shown}")
     return np.where(labels == classes[1], 1.0, -1.0)
 
 
+def _is_missing(label: Any) -> bool:
+    """Whether a label is None, not a number, or what pandas has for neither."""
+    try:
+        return label is None or bool(label != label)
+    except (TypeError, ValueError):
+        return True
+
+
 def _generator(random_state: Any) -> np.random.Generator:
+    message = (
+        f"random_state must be None, an integer of at least 0 or a Generator, got {random_state!r}"
+    )
+    if isinstance(random_state, (bool, np.bool_)):
+        raise TypeError(message)
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
-        raise type(error)(
-            f"random_state must be None, an integer of at least 0 or a Generator, "
-            f"got {random_state!r}"
-        ) from error
+        raise type(error)(message) from error
