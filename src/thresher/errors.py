@@ -155,11 +155,12 @@ class NotEnoughMemory(ThresherError, MemoryError):
     Examples
     --------
     >>> print(NotEnoughMemory("the second moment", 64 * 10**9, 16 * 10**9))
-    the second moment needs about 64 GB, but 16 GB are free; use fewer features or a larger machine
+    the second moment needs about 64 GB, but 16 GB are free; use fewer features, fewer rows or a
+    larger machine
     """
 
     def __init__(self, purpose: str, n_bytes: int, available: int) -> None:
         super().__init__(
             f"{purpose} needs about {n_bytes / 1e9:.3g} GB, but {available / 1e9:.3g} GB are "
-            "free; use fewer features or a larger machine"
+            "free; use fewer features, fewer rows or a larger machine"
         )
