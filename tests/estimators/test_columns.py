@@ -120,6 +120,13 @@ def test_columns_at_the_ends_of_the_floats_are_scaled_without_a_warning(
     assert np.abs(values).max() <= 2.0
 
 
+def test_a_constant_sparse_column_becomes_zero_and_others_do_not() -> None:
+    columns = [[3.0] * 4, [-2.0] * 4, [3.0, -3.0] * 2, [0.0, 3.0, 3.0, 3.0], [0.0] * 4]
+    X = sp.csr_array(np.transpose(columns))
+    scaled = ColumnScaling.of(X, 2.0).apply(X).toarray()
+    assert scaled.any(axis=0).tolist() == [False, False, True, True, False]
+
+
 def test_powers_of_two_change_nothing_but_the_units() -> None:
     X = RNG.standard_normal((101, 4))
     powers = 2.0 ** np.array([0, 5, -40, 300])

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse as sp
 import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -395,6 +396,18 @@ def test_a_lazy_frame_has_to_be_collected(estimator: Any) -> None:
         estimator.fit(lazy, TABLE.y)
     with pytest.raises(TypeError, match=r"collect\(\) it first"):
         MODEL.predict(lazy)
+
+
+@pytest.mark.parametrize("sparsity", [2, "all"])
+def test_a_constant_column_of_a_sparse_table_is_no_feature(sparsity: Any) -> None:
+    def with_columns(constant: float) -> Any:
+        return sp.csr_array(np.hstack([TABLE.X, np.full((200, 2), constant)]))
+
+    model = quick(with_columns(3.0), TABLE.y, sparsity=sparsity)
+    assert model.support_.max() < 8
+    without = quick(with_columns(0.0), TABLE.y, sparsity=sparsity)
+    assert model.coef_.tobytes() == without.coef_.tobytes()
+    assert np.isfinite(model.intercept_).all()
 
 
 # -- memory ----------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ class ColumnScaling:
 
     Parameters
     ----------
-    center, scale : (d,) one number for each column
+    center, scale : (d,) one number for each column; an infinite scale makes zeros of a column
     reach : the largest absolute scaled value; infinite to leave all as they are
 
     Examples
@@ -47,9 +47,10 @@ class ColumnScaling:
 
         More than half of a column's entries may be equal, as in counts and indicators: its MAD is
         zero. It is then centered at that common value, and scaled by the median distance of the
-        *other* entries from it, so that being different counts about 1. A constant column becomes
-        zero. Columns of a sparse matrix are centered at zero, to stay sparse, and scaled by the
-        median of their non-zero absolute entries.
+        *other* entries from it, so that being different counts about 1. Columns of a sparse matrix
+        are centered at zero, to stay sparse, and scaled by the median of their non-zero absolute
+        entries. A constant column becomes zero, in a sparse matrix by an infinite scale: it would
+        be another intercept.
         """
         center, scale = _sparse_scales(X) if is_sparse(X) else _dense_scales(X)
         return cls(center, scale, reach)
@@ -120,10 +121,19 @@ def _center_and_width(column: FloatArray) -> tuple[float, float]:
 
 
 def _sparse_scales(X: Rows) -> tuple[FloatArray, FloatArray]:
+    n_rows, n_features = X.shape
     columns = sp.csc_array(X)
-    parts = np.split(np.abs(columns.data), columns.indptr[1:-1])
-    widths = [_bounded(_median_nonzero(part)) for part in parts]
-    return np.zeros(X.shape[1]), np.array(widths)
+    parts = np.split(columns.data, columns.indptr[1:-1])
+    scale = [
+        np.inf if _is_constant(part, n_rows) else _bounded(_median_nonzero(np.abs(part)))
+        for part in parts
+    ]
+    return np.zeros(n_features), np.array(scale)
+
+
+def _is_constant(stored: FloatArray, n_rows: int) -> bool:
+    """Whether a sparse column has one and the same entry, not zero, in every row."""
+    return stored.size == n_rows and bool((stored == stored[0]).all()) and stored[0] != 0
 
 
 def _median_nonzero(distances: FloatArray) -> float:
