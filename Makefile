@@ -15,7 +15,7 @@ setup: .venv/ready ## a virtual environment with the package, its extras and the
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[all]" --group test --group lint
 	touch .venv/ready
 
-demo: setup ## plant outliers, remove them, print the certificate, draw the weights
+demo: setup ## poison real data, compare three classifiers, write a table, a picture and a report
 	$(BIN)/thresher demo
 
 test: setup lint types ## lint, types and the fast suite
@@ -35,4 +35,4 @@ bench: setup ## the performance bars, each ratio measured side by side in one ru
 	$(BIN)/python -m benchmarks
 
 clean: ## remove everything that setup and the other verbs made
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist thresher-demo*.png
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist thresher-demo

@@ -23,6 +23,7 @@ _UNDIVIDED = {
     "tests/test_cli.py",
     "tests/test_cli_arena.py",
     "tests/test_cli_laboratory.py",
+    "tests/test_cli_tables.py",
     "tests/experiments/arena/test_dask.py",
     "tests/experiments/arena/test_isolation.py",
     "tests/experiments/arena/test_runner.py",

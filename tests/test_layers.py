@@ -37,8 +37,9 @@ ALLOWED["displays"] = FOUNDATIONS | {"estimators", "learning"}
 ALLOWED["rivals"] = ALLOWED["estimators"] | {"estimators"}
 ALLOWED["experiments"] = ALLOWED["rivals"] | {"rivals", "simulate", *PRESENTATION}
 ALLOWED["__init__"] = ALLOWED["estimators"] | {"estimators"}
-ALLOWED["demo"] = ALLOWED["experiments"] | {"experiments"}
-ALLOWED["cli"] = {"demo"} | ALLOWED["experiments"] | {"experiments", "__init__"}
+ALLOWED["findings"] = ALLOWED["rivals"] | {"displays", "table_files", *PRESENTATION}
+ALLOWED["demo"] = ALLOWED["findings"] | {"findings", "rivals", "simulate"}
+ALLOWED["cli"] = ALLOWED["demo"] | {"demo", "experiments", "__init__"}
 ALLOWED["__main__"] = {"cli"}
 
 ONE_LAYER = {"demo_figure": "demo"}  # two files that are read together

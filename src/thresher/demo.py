@@ -1,197 +1,195 @@
-"""What `thresher demo` shows: outliers are planted, found, and the answer is proven."""
+"""What `thresher demo` shows: real rows, an attack, and who is fooled by it."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import train_test_split
 
-from thresher.certificates import accepts_removal
-from thresher.outliers import OutlierRemoval, RemovalProgress, remove_outliers
+from thresher.estimators import HalfspaceClassifier
+from thresher.findings import Findings, examine
+from thresher.findings.csv_files import save_table
 from thresher.progress import progress
-from thresher.solvers import worst_direction_of_rows
+from thresher.rivals import LinearSVMCV, SparseLogisticRegressionCV
+from thresher.simulate.tables import poison
+from thresher.solvers.threads import one_blas_thread
+from thresher.table_files import LabeledTable
+from thresher.text_tables import Column, format_columns
 from thresher.validation import FloatArray
 
-N_ROWS, N_FEATURES, SPARSITY = 4000, 400, 10
-TOLERANCE = 0.05
-SETTING: dict[str, Any] = {
-    "l2_radius": 1.0,
-    "l1_radius": float(np.sqrt(2 * SPARSITY)),
-    "outlier_fraction": 0.06,
-    "tolerance": TOLERANCE,
+FRACTION = 0.1  # of the rows are planted
+N_SPLITS = 3
+SPARSITY = 10
+ATTACKS = {
+    None: "nothing planted",
+    "label-flip": "flipped labels",
+    "far-clump": "far clump",
+    "on-support-tilt": "tilt",
+    "linf-hijack": "hijack",
+    "model-targeted": "model-targeted",
+    "min-max": "min-max",
+}
+SHOWN = "linf-hijack"  # the attack whose table is examined and written
+METHODS: dict[str, Callable[[], Any]] = {
+    "Thresher": lambda: HalfspaceClassifier(SPARSITY, FRACTION, random_state=0),
+    "L1 logistic regression": lambda: SparseLogisticRegressionCV(random_state=0),
+    "linear SVM": lambda: LinearSVMCV(random_state=0),
 }
 
 
-@dataclass(frozen=True)
-class Group:
-    """Planted rows that share a sparse direction."""
-
-    name: str
-    n_rows: int
-    length: float
-    noise: float
-
-
-GROUPS = (
-    Group("direction A", 80, 8.0, 0.3),
-    Group("direction B", 80, 9.0, 0.3),
-    Group("copies of one row", 40, 12.0, 0.0),
-)
-
-
-@dataclass(frozen=True)
-class Planted:
-    """Rows of which some are planted, and what the attacker knows about them.
+@dataclass(frozen=True, eq=False)
+class World:
+    """A table to learn from, and clean rows to be judged by.
 
     Attributes
     ----------
-    rows : (n, d) the data
-    group : (n,) index of the row's group, -1 for a clean row
-    directions : (3, d) unit direction of each group
+    X, y : what is learned from
+    is_planted : which rows of it are the attacker's
+    X_test, y_test : rows that nobody has touched
     """
 
-    rows: FloatArray
-    group: NDArray[np.int64]
-    directions: FloatArray
-
-    @property
-    def is_clean(self) -> NDArray[np.bool_]:
-        return self.group < 0
+    X: FloatArray
+    y: NDArray[Any]
+    is_planted: NDArray[np.bool_]
+    X_test: FloatArray
+    y_test: NDArray[Any]
 
 
-def run_demo(*, seed: int = 0, out: Path = Path("thresher-demo.png")) -> None:
-    """Plant, remove, print what was found, and draw it if matplotlib is there."""
-    planted = plant(np.random.default_rng(seed))
-    print(describe_data(planted), end="\n\n")
-    start = time.perf_counter()
-    with _progress() as callback:
-        removal = remove_outliers(planted.rows, callback=callback, **SETTING)
-    seconds = time.perf_counter() - start
-    print(describe_weights(planted, removal, seconds), end="\n\n")
-    print(describe_certificate(planted, removal), end="\n\n")
-    print(describe_features(planted, removal), end="\n\n")
+def run_demo(*, seed: int = 0, out: Path = Path("thresher-demo")) -> None:
+    """Compare, examine one poisoned table, print what was found, and write the files."""
+    out.mkdir(parents=True, exist_ok=True)
+    print(INTRODUCTION, end="\n\n")
+    errors = compare(seed)
+    print(describe_errors(errors), end="\n\n")
+    world = make_world(SHOWN, seed)
+    findings = examine_world(world)
+    print(describe_suspects(world, findings), end="\n\n")
+    for line in write_files(world, findings, errors, out):
+        print(line)
+
+
+INTRODUCTION = f"""\
+569 tumors, 30 measurements each (the breast cancer data of scikit-learn): malignant or benign?
+An attacker who sees everything adds rows to the table, one of ten, with any features and labels.
+Each method learns from the poisoned table, and is judged on clean rows that it has not seen.
+Thresher knows that {FRACTION:.0%} may be planted, but not which; it may use {SPARSITY} features."""
+
+
+def make_world(attack: str | None, seed: int) -> World:
+    """A split of the data with the attacker's rows.
+
+    Examples
+    --------
+    >>> world = make_world("far-clump", seed=0)
+    >>> world.X.shape, int(world.is_planted.sum())
+    ((442, 30), 44)
+    """
+    X, y, _ = _measurements()
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=seed)
+    is_planted = np.zeros(len(y), dtype=bool)
+    if attack is not None:
+        table = poison(X, y, attack=attack, fraction=FRACTION, random_state=seed)
+        X, y, is_planted = table.X, table.y, table.is_planted
+    return World(X, y, is_planted, X_test, y_test)
+
+
+def _measurements() -> tuple[FloatArray, NDArray[Any], list[str]]:
+    data = load_breast_cancer()
+    return data.data, data.target_names[data.target], [str(name) for name in data.feature_names]
+
+
+def compare(seed: int) -> FloatArray:
+    """Mean errors on clean rows, one row a method and one column an attack."""
+    errors = np.zeros((len(METHODS), len(ATTACKS)))
+    n_done = 0
+    with progress("fits", errors.size * N_SPLITS) as move, one_blas_thread():
+        for split in range(N_SPLITS):
+            for j, attack in enumerate(ATTACKS):
+                world = make_world(attack, seed + split)
+                for i, make in enumerate(METHODS.values()):
+                    model = make().fit(world.X, world.y)
+                    errors[i, j] += (1 - model.score(world.X_test, world.y_test)) / N_SPLITS
+                    n_done += 1
+                    move(n_done)
+    return errors
+
+
+def describe_errors(errors: FloatArray) -> str:
+    """The table of errors, with the worst attack of each method.
+
+    Examples
+    --------
+    >>> print(describe_errors(np.full((3, 7), 0.05)).splitlines()[-1])
+    rise over a clean table, at worst      +0.0        +0.0    +0.0
+    """
+    columns = [Column("error on clean rows, %", [*ATTACKS.values(), "", RISE], "<")]
+    for name, row in zip(METHODS, errors):
+        rise = max(row[1:]) - row[0]
+        cells = [f"{100 * error:.1f}" for error in row]
+        columns.append(Column(name.replace(" ", "\n"), [*cells, "", f"{100 * rise:+.1f}"]))
+    text = format_columns(columns)
+    return f"{text}\n\n{PRICE}" if errors[0, 0] > errors[1:, 0].min() else text
+
+
+PRICE = """\
+Caution has its price: where nothing is planted, a method that trusts every row does better."""
+
+
+RISE = "rise over a clean table, at worst"
+
+
+def examine_world(world: World) -> Findings:
+    """What `thresher learn` would find in the poisoned table."""
+    return examine(
+        _as_table(world.X, world.y),
+        name="poisoned.csv",
+        noise_rate=FRACTION,
+        sparsities=(SPARSITY,),
+    )
+
+
+def _as_table(X: FloatArray, y: NDArray[Any]) -> LabeledTable:
+    return LabeledTable(X, y, _measurements()[2], np.arange(1, len(y) + 1), "diagnosis")
+
+
+def describe_suspects(world: World, findings: Findings) -> str:
+    """How many of the least trusted rows are the attacker's, and what gave them away."""
+    n_planted = int(world.is_planted.sum())
+    found = findings.suspicion.order[:n_planted]
+    n_right = int(world.is_planted[found].sum())
+    group = findings.groups[0]
+    contrast = group.contrasts[0]
+    feature = findings.table.feature_names[contrast.feature]
+    here, elsewhere = f"{contrast.mean_here:.4g}", f"{contrast.mean_elsewhere:.4g}"
+    return f"""\
+The table with the {ATTACKS[SHOWN]}: {n_planted} of {findings.table.n_rows} rows are planted.
+Of the {n_planted} rows that Thresher trusts least, {n_right} are the attacker's.
+What gave them away, among others: in {group.rows.size} rows said to be {group.label},
+'{feature}' is {here} on average, and {elsewhere} in others said to be so."""
+
+
+def write_files(world: World, findings: Findings, errors: FloatArray, out: Path) -> Iterator[str]:
+    """Write tables, report and picture, and tell of each."""
+    save_table(findings.table, out / "poisoned.csv")
+    save_table(_as_table(world.X_test, world.y_test), out / "clean.csv")
+    yield f"Tables:  {out / 'poisoned.csv'}, and clean rows in {out / 'clean.csv'}"
+    from thresher.findings.report import save_report
+
+    save_report(findings, out / "report.html")
+    yield f"Report:  {out / 'report.html'}"
     try:
         from thresher.demo_figure import draw
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "matplotlib":
             raise
-        print('No picture: matplotlib is missing. Install it with: pip install "thresher[plot]"')
-        return
-    draw(planted, removal, out)
-    print(f"Picture: {out}")
-
-
-def plant(rng: np.random.Generator) -> Planted:
-    """Clean Gaussian rows with three planted groups in random places.
-
-    Examples
-    --------
-    >>> planted = plant(np.random.default_rng(0))
-    >>> planted.rows.shape, int((~planted.is_clean).sum())
-    ((4000, 400), 200)
-    """
-    rows = rng.standard_normal((N_ROWS, N_FEATURES))
-    group = np.full(N_ROWS, -1)
-    places = rng.permutation(N_ROWS)
-    directions = np.zeros((len(GROUPS), N_FEATURES))
-    for index, planted in enumerate(GROUPS):
-        mine, places = places[: planted.n_rows], places[planted.n_rows :]
-        features = rng.choice(N_FEATURES, SPARSITY, replace=False)
-        directions[index, features] = rng.choice([-1.0, 1.0], SPARSITY) / np.sqrt(SPARSITY)
-        rows[mine] = planted.length * directions[index] + planted.noise * rows[mine]
-        group[mine] = index
-    return Planted(rows, group, directions)
-
-
-def variances(planted: Planted, weights: FloatArray) -> FloatArray:
-    """The weighted variance (1/n) Σ weights·(x·v)² along each planted direction v."""
-    projections = planted.rows @ planted.directions.T
-    return np.asarray(weights @ projections**2 / len(weights))
-
-
-def suspicious_features(planted: Planted, removal: OutlierRemoval) -> NDArray[np.intp]:
-    """The features of the sparse direction in which the weight taken away varies most."""
-    radii = {name: SETTING[name] for name in ("l2_radius", "l1_radius")}
-    taken = 1 - removal.weights
-    answer = worst_direction_of_rows(planted.rows, taken, tolerance=0.3, **radii)
-    return np.argsort(-np.diag(answer.lifted), kind="stable")[:SPARSITY]
-
-
-def describe_data(planted: Planted) -> str:
-    """What was planted, and why a simpler check does not see it."""
-    lengths = np.linalg.norm(planted.rows, axis=1)
-    clean, dirty = lengths[planted.is_clean], lengths[~planted.is_clean]
-    return f"""The data: {N_ROWS:,} rows of {N_FEATURES} features. {dirty.size} rows \
-({dirty.size / N_ROWS:.0%}) were planted:
-  {GROUPS[0].n_rows} rows along one combination of {SPARSITY} features (direction A),
-  {GROUPS[1].n_rows} rows along another (direction B),
-  {GROUPS[2].n_rows} copies of a single row.
-Planted rows are shorter than clean ones (length {dirty.min():.0f} to {dirty.max():.0f}, clean \
-{clean.min():.0f} to {clean.max():.0f}): looking for
-large rows does not find them. Thresher is not told which rows are planted."""
-
-
-def describe_weights(planted: Planted, removal: OutlierRemoval, seconds: float) -> str:
-    """How much clean and planted rows are still trusted."""
-    lines = [
-        f"Trust: each row now has a weight from 0 (removed) to 1 (kept). {seconds:.1f} seconds.",
-        _kept("clean rows", removal.weights[planted.is_clean]),
-        _kept("planted rows", removal.weights[~planted.is_clean]),
-    ]
-    for index, group in enumerate(GROUPS):
-        lines.append(_kept(f"  {group.name}", removal.weights[planted.group == index]))
-    return "\n".join(lines)
-
-
-def _kept(name: str, weights: FloatArray) -> str:
-    return f"  {name:<22}{weights.size:>6,} rows kept {weights.mean():>4.0%} of their weight"
-
-
-def describe_certificate(planted: Planted, removal: OutlierRemoval) -> str:
-    """What is proven about the weights, and whether the independent checker agrees."""
-    accepted = accepts_removal(planted.rows, removal, **SETTING)
-    before = variances(planted, np.ones(N_ROWS)).max()
-    low, high, least = removal.variance_lower, removal.variance_upper, removal.optimum_lower
-    meaning = {
-        "tightest": f"{low:.2f} is within {TOLERANCE:.0%} of {least:.2f}, which no weights beat",
-        "undecided": "better weights may exist",
-    }.get(removal.status, "")
-    verdict = "accepted every claim" if accepted else "REFUSED a claim: do not trust this answer"
-    return f"""Proof: the variance that the weighted rows show in a sparse direction (1 is \
-ordinary here)
-  before               {before:.2f} in a planted direction
-  now, worst direction {low:.2f} to {high:.2f}: one direction shows {low:.2f}, and none shows more \
-than {high:.2f}
-  best possible        {least:.2f} at least, for any weights that take away at most \
-{SETTING["outlier_fraction"]:.0%}
-  status               {removal.status}: {meaning}
-  independent checker  certificates.accepts_removal {verdict}"""
-
-
-def describe_features(planted: Planted, removal: OutlierRemoval) -> str:
-    """Which features the most suspicious direction uses, and how many of them were planted."""
-    found = suspicious_features(planted, removal)
-    right = [np.intersect1d(found, np.flatnonzero(v)).size for v in planted.directions]
-    group = GROUPS[int(np.argmax(right))].name
-    names = ", ".join(str(feature) for feature in np.sort(found))
-    return f"""Most suspicious direction: the weight taken away lies mostly in features
-  {names}
-  {max(right)} of these {found.size} are the attacker's (group: {group})"""
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[RemovalProgress], object]]:
-    """A callback that moves a bar: how near the weights are to what is proven to be the best."""
-    with progress("removing outliers, %", total=100) as move:
-
-        def show(now: RemovalProgress) -> None:
-            closed = (1 + TOLERANCE) * now.optimum / max(now.variance, 1e-300)
-            move(int(100 * min(closed, 1.0)))
-
-        yield show
+        yield 'No picture: matplotlib is missing. Install it with: pip install "thresher[plot]"'
+    else:
+        draw(world, findings, errors, out / "attacks.png")
+        yield f"Picture: {out / 'attacks.png'}"
+    yield f"\nNext: thresher audit {out / 'poisoned.csv'} --noise-rate {FRACTION}"

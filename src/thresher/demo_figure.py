@@ -1,4 +1,4 @@
-"""The picture of `thresher demo`: who kept its weight, and what that did to the variance."""
+"""The picture of `thresher demo`: who is fooled by which attack, and who lost trust."""
 
 from __future__ import annotations
 
@@ -8,81 +8,68 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from thresher.demo import GROUPS, N_ROWS, SETTING, Planted, variances
-from thresher.outliers import OutlierRemoval
+from thresher.demo import ATTACKS, METHODS, N_SPLITS, SHOWN, World
+from thresher.files import replacing
+from thresher.findings import Findings
+from thresher.validation import FloatArray
 
-# Okabe and Ito's colours, for colour-blind readers; hatching and lightness serve in grey.
-CLEAN, DIRTY = "#56B4E9", "#D55E00"
-BEFORE, AFTER = "0.85", "#009E73"
+# Okabe and Ito's colours, for colour-blind readers; markers and hatching serve in grey.
+COLORS = ("#009E73", "#D55E00", "#56B4E9")
+MARKERS = ("o", "s", "D")
+CLEAN, PLANTED = "#56B4E9", "#D55E00"
 
 
-def draw(planted: Planted, removal: OutlierRemoval, out: Path) -> None:
-    """Write the picture: weights on the left, variance in the planted directions on the right."""
+def draw(world: World, findings: Findings, errors: FloatArray, out: Path) -> None:
+    """Write the picture: errors on the left, weights of the rows of one table on the right."""
     figure = Figure(figsize=(11, 4.8), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    _draw_weights(left, planted, removal)
-    _draw_variances(right, planted, removal)
-    figure.suptitle(
-        f"{N_ROWS:,} rows, {int((~planted.is_clean).sum())} of them planted: "
-        "Thresher takes their weight away without being told which",
-        fontsize=14,
-    )
-    figure.savefig(out, dpi=150)
+    left, right = figure.subplots(1, 2, width_ratios=[1.25, 1])
+    _draw_errors(left, errors)
+    _draw_weights(right, world, findings)
+    figure.suptitle("One row of ten is planted: who is fooled?", fontsize=14)
+    with replacing(out) as file:
+        figure.savefig(file, dpi=150, format="png")
 
 
-def _draw_weights(axes: Any, planted: Planted, removal: OutlierRemoval) -> None:
-    clean, dirty = removal.weights[planted.is_clean], removal.weights[~planted.is_clean]
-    _, _, (_, dirty_bars) = axes.hist(
-        [clean, dirty],
-        bins=np.linspace(0, 1, 11),
-        color=[CLEAN, DIRTY],
-        edgecolor="black",
-        linewidth=0.6,
-        label=[f"{clean.size:,} clean rows", f"{dirty.size:,} planted rows"],
-    )
-    for bar in dirty_bars:
-        bar.set_hatch("///")
-    axes.set_yscale("log")
-    axes.set_ylim(0.7, 30_000)
-    axes.set_xlabel("weight of the row  (0 = removed, 1 = kept)")
-    axes.set_ylabel("number of rows (logarithmic)")
-    axes.set_title(
-        f"Planted rows kept {dirty.mean():.0%} of their weight, clean rows {clean.mean():.0%}"
-    )
-    axes.text(
-        0.5,
-        300,
-        f"{SETTING['outlier_fraction']:.0%} of all weight may be taken\naway, and all of it is: a "
-        "few\nclean rows lose theirs too",
-        ha="center",
-    )
-    axes.legend(loc="upper center", frameon=False)
+def _draw_errors(axes: Any, errors: FloatArray) -> None:
+    places = np.arange(len(ATTACKS))[::-1]
+    for name, row, color, marker in zip(METHODS, errors, COLORS, MARKERS):
+        axes.plot(
+            100 * row,
+            places,
+            marker,
+            color=color,
+            markeredgecolor="black",
+            markersize=9,
+            label=name,
+        )
+    axes.set_yticks(places, list(ATTACKS.values()))
+    axes.set_xlim(left=0)
+    axes.grid(axis="x", color="0.9")
+    axes.set_axisbelow(True)
+    axes.set_xlabel(f"error on clean rows, % (mean of {N_SPLITS} splits)")
+    axes.set_title("Error by what was planted")
+    axes.legend(frameon=False, loc="upper right", bbox_to_anchor=(1.0, 0.97))
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _draw_variances(axes: Any, planted: Planted, removal: OutlierRemoval) -> None:
-    places = np.arange(len(GROUPS))
-    before = variances(planted, np.ones(N_ROWS))
-    after = variances(planted, removal.weights)
-    style = {"width": 0.38, "edgecolor": "black", "linewidth": 0.6}
-    for offset, heights, color, label in (
-        (-0.2, before, BEFORE, "before: all rows count alike"),
-        (0.2, after, AFTER, "after: rows count by their weight"),
-    ):
-        bars = axes.bar(places + offset, heights, color=color, label=label, **style)
-        axes.bar_label(bars, fmt="%.2f", padding=2, bbox={"fc": "white", "ec": "none", "pad": 0})
-    bound = removal.variance_upper
-    axes.axhline(bound, color="black", linestyle="--")
-    axes.axhline(1.0, color="0.4", linestyle=":")
-    edge = len(GROUPS) - 0.45
-    axes.text(
-        edge, bound + 0.03, f"proven after:\nno sparse direction\nexceeds {bound:.2f}", va="bottom"
+def _draw_weights(axes: Any, world: World, findings: Findings) -> None:
+    weight = findings.suspicion.weight
+    clean, planted = weight[~world.is_planted], weight[world.is_planted]
+    _, _, (_, bars) = axes.hist(
+        [clean, planted],
+        bins=np.linspace(0, 1, 11),
+        color=[CLEAN, PLANTED],
+        edgecolor="black",
+        linewidth=0.6,
+        label=[f"{clean.size} rows of the data", f"{planted.size} planted rows"],
     )
-    axes.text(edge, 0.97, "clean rows\nshow about 1", va="top", color="0.3")
-    axes.set_xlim(-0.55, edge + 1.15)
-    axes.set_ylim(0, 1.3 * before.max())
-    axes.set_xticks(places, [f"{group.n_rows} rows:\n{group.name}" for group in GROUPS])
-    axes.set_ylabel("variance along the planted direction")
-    axes.set_title("The planted directions no longer stand out")
-    axes.legend(loc="upper left", frameon=False)
+    for bar in bars:
+        bar.set_hatch("///")
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=0.7)
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.set_xlabel("weight  (0 = looks planted, 1 = above suspicion)")
+    axes.set_ylabel("number of rows (logarithmic)")
+    axes.set_title(f"What Thresher thinks of each row ({ATTACKS[SHOWN]})")
+    axes.legend(frameon=False, loc="upper center")
     axes.spines[["top", "right"]].set_visible(False)

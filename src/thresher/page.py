@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from html import escape
 from pathlib import Path
 
@@ -71,7 +71,9 @@ def definitions(facts: Iterable[tuple[str, str]]) -> Html:
     return element("dl", *pairs)
 
 
-def table(head: Iterable[str], bodies: Iterable[Html], *, label: str) -> Html:
+def table(
+    head: Iterable[str], bodies: Iterable[Html], *, label: str, words: Collection[int] = ()
+) -> Html:
     """A table that scrolls by itself where the screen is too narrow for it.
 
     Parameters
@@ -79,15 +81,27 @@ def table(head: Iterable[str], bodies: Iterable[Html], *, label: str) -> Html:
     head : the titles of the columns
     bodies : `tbody` elements
     label : what somebody who does not see it is told
+    words : the columns whose cells are words, not numbers; the first one's are anyway
 
     Examples
     --------
     >>> "<th scope=\\"col\\">error</th>" in table(["error"], [], label="errors")
     True
     """
-    titles = element("tr", *(element("th", title, scope="col") for title in head))
-    content = element("table", element("thead", titles), *bodies)
+    titles = (cell("th", title, j in words, scope="col") for j, title in enumerate(head))
+    content = element("table", element("thead", element("tr", *titles)), *bodies)
     return element("div", content, class_="wide", role="region", aria_label=label, tabindex=0)
+
+
+def cell(name: str, content: str, is_word: bool, **attributes: str) -> Html:
+    """A `td` or `th` of a table, aligned as words or as numbers are.
+
+    Examples
+    --------
+    >>> cell("td", "benign", True)
+    '<td class="word">benign</td>'
+    """
+    return element(name, content, **attributes, **({"class_": "word"} if is_word else {}))
 
 
 def document(title: str, body: str) -> Html:

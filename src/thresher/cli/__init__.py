@@ -11,13 +11,21 @@ import sys
 from collections.abc import Sequence
 
 from thresher import __version__
-from thresher.cli import arena, demo, plan, simulate
+from thresher.cli import arena, audit, demo, learn, plan, predict, simulate
 from thresher.cli.verb import MISUSE, Misuse, Parser, Verb, add_verbs
 
 __all__ = ["VERBS", "Verb", "build_parser", "main"]
 
 FAILURE, INTERRUPTED = 1, 130
-VERBS = (demo.VERB, plan.VERB, simulate.VERB, arena.VERB)
+VERBS = (
+    demo.VERB,
+    learn.VERB,
+    predict.VERB,
+    audit.VERB,
+    plan.VERB,
+    simulate.VERB,
+    arena.VERB,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

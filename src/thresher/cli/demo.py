@@ -1,24 +1,24 @@
-"""`thresher demo`: planted rows, found and removed."""
+"""`thresher demo`: real rows, an attack, and who is fooled by it."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from thresher.cli.values import new_file_ending_in, whole_number
+from thresher.cli.values import folder, whole_number
 from thresher.cli.verb import Verb
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     """Declare what `thresher demo` takes."""
     add = parser.add_argument
-    add("--seed", type=whole_number(0), default=0, help="of the random data (default: 0)")
+    add("--seed", type=whole_number(0), default=0, help="of splits and attacks (default: 0)")
     add(
         "--out",
-        type=new_file_ending_in(".png"),
-        default=Path("thresher-demo.png"),
-        metavar="FILE.png",
-        help="where the picture goes (default: thresher-demo.png)",
+        type=folder,
+        default=Path("thresher-demo"),
+        metavar="DIR",
+        help="where tables, report and picture go (default: thresher-demo)",
     )
 
 
@@ -31,8 +31,8 @@ def _run(options: argparse.Namespace) -> None:
 
 VERB = Verb(
     name="demo",
-    summary="plant outliers among clean rows, remove them, and draw what happened",
-    example="thresher demo --seed 1 --out thresher-demo.png",
+    summary="poison a real table, and see whom it fools and which rows are found",
+    example="thresher demo",
     add_options=_add_options,
     run=_run,
 )

@@ -27,6 +27,37 @@ def whole_number(minimum: int) -> Callable[[str], int]:
     return read
 
 
+def noise_rate(text: str) -> float:
+    """A share of planted rows, below one half.
+
+    Examples
+    --------
+    >>> noise_rate("0.05")
+    0.05
+    >>> noise_rate("0.7")
+    Traceback (most recent call last):
+    argparse.ArgumentTypeError: noise_rate must be at least 0 and below 0.5, got 0.7
+    """
+    from thresher.validation import check_noise_rate  # here, so that --help stays quick
+
+    try:
+        return check_noise_rate(float(text))
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
+def choices(text: str) -> tuple[int | str, ...]:
+    """Numbers of features between commas; `all` is one, too.
+
+    Examples
+    --------
+    >>> choices("10,40,all")
+    (10, 40, 'all')
+    """
+    parts = [part.strip() for part in text.split(",")]
+    return tuple("all" if part == "all" else whole_number(1)(part) for part in parts)
+
+
 def seeds(text: str) -> tuple[int, ...]:
     """How many seeds, or which.
 

@@ -1,0 +1,81 @@
+"""What the verbs that look at a labeled table have in common: its options, and the look itself."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from thresher.cli.values import choices, noise_rate, whole_number
+from thresher.cli.verb import refusing_misuse
+
+if TYPE_CHECKING:
+    from thresher.findings import Findings
+
+FORMATS = "CSV, TSV, Parquet, Arrow, svmlight or NPZ"
+DEFAULT_CHOICES: tuple[int | str, ...] = (10, 40, 160)
+
+
+def add_table_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the table and how to look at it."""
+    add = parser.add_argument
+    add("file", type=Path, metavar="FILE", help=FORMATS)
+    add("--label", metavar="COLUMN", help="the column of labels (the last)")
+    add("--id-column", metavar="COLUMN", help="a column that names the rows (their numbers)")
+    add("--noise-rate", type=noise_rate, default=0.05, metavar="N", help="planted share (0.05)")
+    features = parser.add_mutually_exclusive_group()
+    features.add_argument(
+        "--sparsity", type=choices, metavar="S", help="most features to use, or all"
+    )
+    features.add_argument(
+        "--choose",
+        type=choices,
+        nargs="?",
+        const=DEFAULT_CHOICES,
+        metavar="S,S,...",
+        help="choose from these by cross-validation (10,40,160)",
+    )
+    add("--one-hot", action="store_true", help="a column of 0 and 1 for each value of a text")
+    add("--seed", type=whole_number(0), default=0, metavar="K", help="of the folds (0)")
+
+
+def examined(options: argparse.Namespace) -> Findings:
+    """What is found in the file, with a progress bar while it is read and while it is learned."""
+    from thresher.findings import examine  # here, so that --help stays quick
+    from thresher.findings.reading import read_with_progress
+
+    with refusing_misuse():
+        sparsities = _sparsities(options)
+        refuse_to_overwrite(options.file, options.out, options.report)
+    table = read_with_progress(
+        options.file,
+        label=options.label,
+        id_column=options.id_column,
+        one_hot=options.one_hot,
+    )
+    return examine(
+        table,
+        name=options.file.name,
+        noise_rate=options.noise_rate,
+        sparsities=sparsities,
+        seed=options.seed,
+        verbose=True,
+    )
+
+
+def refuse_to_overwrite(read: Path, *written: Path | None) -> None:
+    """Raise `ValueError` if a file that is to be read is to be written, too.
+
+    Examples
+    --------
+    >>> refuse_to_overwrite(Path("mail.csv"), Path("weights.csv"), None)
+    """
+    for path in written:
+        if path is not None and path.exists() and read.exists() and path.samefile(read):
+            raise ValueError(f"{path} is read: give another name for what is written")
+
+
+def _sparsities(options: argparse.Namespace) -> tuple[int | str, ...]:
+    if options.sparsity is not None and len(options.sparsity) > 1:
+        raise ValueError("--sparsity takes one number, or all; --choose takes several")
+    return options.sparsity or options.choose or DEFAULT_CHOICES

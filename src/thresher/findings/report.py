@@ -1,0 +1,229 @@
+"""The report about a table: one HTML file that needs nothing but itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thresher.files import write_text
+from thresher.findings.evidence import Group
+from thresher.findings.examination import Findings
+from thresher.findings.pictures import picture_of_features, picture_of_phases, picture_of_trust
+from thresher.findings.proof import assumptions, not_proven, proven
+from thresher.findings.suspicion import NEXT_TO_NOTHING
+from thresher.page import Html, cell, definitions, document, element, join, table
+
+MAX_ROWS = 20  # of the suspects shown one a line
+NO_PICTURES = 'Pictures are missing: pip install "thresher[plot]" brings what draws them.'
+
+
+def save_report(findings: Findings, path: str | Path) -> None:
+    """Write the page, at once: whoever looks sees the old one or the new one."""
+    write_text(path, make_page(findings))
+
+
+def make_page(findings: Findings) -> str:
+    """The page as HTML."""
+    parts = [
+        element("h1", findings.name),
+        _summary(findings),
+        _key_figures(findings),
+        element("h2", "The model"),
+        *_model(findings),
+        element("h2", "The least trusted rows"),
+        *_suspects(findings),
+        element("h2", "Why they are suspicious"),
+        *_groups(findings),
+        element("h2", "What was assumed, proven, and not proven"),
+        _sentences("Assumed", assumptions(findings)),
+        _sentences("Proven, and accepted by an independent checker", proven(findings)),
+        _sentences("Not proven", not_proven()),
+        element("h2", "Phase by phase"),
+        *_phases(findings),
+        element("h2", "How it came about"),
+        definitions(_provenance(findings)),
+    ]
+    body = element("article", join(filter(None, parts), between="\n"))
+    return document(f"{findings.name} - Thresher", body)
+
+
+# -- the first screen --------------------------------------------------------------------------
+
+
+def _summary(findings: Findings) -> Html:
+    return element(
+        "p",
+        f"A sparse linear model, learned although {100 * findings.chosen.noise_rate:.3g}% of the "
+        "rows may be planted, and the rows that it trusts least. What was assumed, what is proven "
+        "and what is not stands below.",
+    )
+
+
+def _key_figures(findings: Findings) -> Html:
+    point, suspects = findings.chosen, findings.suspects
+    n_nothing = int((findings.suspicion.weight[suspects] < NEXT_TO_NOTHING).sum())
+    n_used = findings.classifier.support_.size
+    figures = [
+        (f"{findings.table.n_rows:,}", "rows"),
+        (f"{n_used:,} of {findings.table.X.shape[1]:,}", "features in use"),
+        (f"{point.error:.1%} ± {point.standard_error:.1%}", "held-out error, by trust"),
+        (f"{n_nothing:,}", f"rows with a weight below {NEXT_TO_NOTHING}"),
+    ]
+    cards = (element("div", element("b", value), element("span", name)) for value, name in figures)
+    return element("div", *cards, class_="figures")
+
+
+def _sentences(title: str, sentences: Iterable[str]) -> Html:
+    items = (element("li", sentence) for sentence in sentences)
+    return join([element("h3", title), element("ul", *items)])
+
+
+# -- the parts ---------------------------------------------------------------------------------
+
+
+def _model(findings: Findings) -> Iterable[Html]:
+    yield _picture(picture_of_features, findings)
+    model = findings.classifier.best_
+    order = np.argsort(-np.abs(model._weights), kind="stable")
+    classes = findings.classifier.classes_.tolist()
+    lines = [
+        [
+            findings.table.feature_names[model.support_[j]],
+            f"{model._weights[j]:+.3f}",
+            str(classes[int(model._weights[j] > 0)]),
+            f"{model.coef_[0, model.support_[j]]:+.4g}",
+        ]
+        for j in order
+    ]
+    head = ["feature", "weight", "speaks for", "weight\nper unit"]
+    content = _table(head, lines, label="features of the model", words=(2,))
+    yield element("details", element("summary", "Every feature in use"), content)
+    path = findings.classifier.path_
+    if len(path) > 1:
+        yield element("p", "Numbers of features that were tried on held-out rows:")
+        chosen = findings.chosen
+        tried = [
+            [
+                f"{point.sparsity}{' (chosen)' if point == chosen else ''}",
+                f"{point.error:.2%}",
+                f"{point.standard_error:.2%}",
+            ]
+            for point in path
+        ]
+        yield _table(["at most", "error", "standard\nerror"], tried, label="choices")
+
+
+def _suspects(findings: Findings) -> Iterable[Html]:
+    suspicion, suspects = findings.suspicion, findings.suspects
+    yield element(
+        "p",
+        f"{suspects.size:,} rows, as many as may be planted. Trust is how much a row counted in "
+        "learning; agreement is how well its label fits what the trusted rows teach; the weight "
+        "is their mean.",
+    )
+    yield _picture(picture_of_trust, findings)
+    names = findings.table.feature_names
+    lines = [
+        [
+            str(findings.table.ids[row]),
+            str(findings.labels[row]),
+            str(findings.predictions[row]),
+            f"{suspicion.trust[row]:.2f}",
+            f"{suspicion.agreement[row]:.2f}",
+            f"{suspicion.weight[row]:.2f}",
+            ", ".join(names[feature] for feature in findings.reasons(int(row))),
+        ]
+        for row in suspects[:MAX_ROWS]
+    ]
+    head = ["id", "label", "model says", "trust", "agreement", "weight", "against its label"]
+    yield _table(head, lines, label="least trusted rows", words=(1, 2, 6))
+    ids = ", ".join(str(value) for value in findings.table.ids[suspects].tolist())
+    summary = element("summary", f"The ids of all {suspects.size:,}, least trusted first")
+    yield element("details", summary, element("p", ids))
+
+
+def _groups(findings: Findings) -> Iterable[Html]:
+    if not findings.groups:
+        yield element("p", "No group of them stands out in a direction of few features.")
+    for group in findings.groups:
+        yield element(
+            "p",
+            f"{group.rows.size:,} rows labeled {group.label} lie {group.ratio:.1f} times as far "
+            "out as other rows of that label along a direction of these features:",
+        )
+        yield _contrasts(findings, group)
+
+
+def _contrasts(findings: Findings, group: Group) -> Html:
+    lines = [
+        [
+            findings.table.feature_names[contrast.feature],
+            f"{contrast.loading:+.2f}",
+            f"{contrast.mean_here:.4g}",
+            f"{contrast.mean_elsewhere:.4g}",
+        ]
+        for contrast in group.contrasts
+    ]
+    head = ["feature", "part in\ndirection", "mean in\nthese rows", "mean in\nother rows"]
+    return _table(head, lines, label=f"features of a group labeled {group.label}")
+
+
+def _phases(findings: Findings) -> Iterable[Html]:
+    yield element(
+        "p",
+        "Each phase looks at rows near the boundary of the one before, takes weight from those "
+        "that stand out together, and minimizes the hinge loss of the rest.",
+    )
+    yield _picture(picture_of_phases, findings)
+    lines = [
+        [
+            str(outcome.phase.index),
+            f"{outcome.n_kept:,}",
+            f"{outcome.weight_removed:.1%}",
+            f"{outcome.variance_upper / outcome.phase.l2_radius**2:.2f}",
+            outcome.removal_status,
+            f"{outcome.loss:.4f}",
+            f"{outcome.loss_gap:.1e}",
+            outcome.loss_status,
+        ]
+        for outcome in findings.classifier.phases_
+    ]
+    head = [
+        "phase",
+        "rows",
+        "weight\nremoved",
+        "variance\nat most",
+        "removal",
+        "hinge\nloss",
+        "proven\ngap",
+        "minimum",
+    ]
+    yield _table(head, lines, label="phases", words=(4, 7))
+
+
+def _provenance(findings: Findings) -> list[tuple[str, str]]:
+    model = findings.model()
+    told: dict[str, Any] = {**model.provenance, **model.provenance["parameters"]}
+    names = ("thresher", "table", "label", "sparsity", "noise_rate", "random_state", "reach")
+    facts = [(name.replace("_", " "), str(told[name])) for name in names if name in told]
+    return [*facts, ("seconds", f"{findings.seconds:.1f}")]
+
+
+def _table(
+    head: Sequence[str], lines: Iterable[Sequence[str]], *, label: str, words: Sequence[int] = ()
+) -> Html:
+    rows = (
+        element("tr", *(cell("td", text, j in words) for j, text in enumerate(line)))
+        for line in lines
+    )
+    return table(head, [element("tbody", *rows)], label=label, words=words)
+
+
+def _picture(draw: Callable[[Findings], Html], findings: Findings) -> Html:
+    try:
+        return draw(findings)
+    except ImportError:
+        return element("p", NO_PICTURES, class_="quiet")

@@ -1,0 +1,324 @@
+"""`thresher learn`, `audit` and `predict`, as somebody with a file meets them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cli_tables import N_PLANTED, Poisoned, poisoned, write
+from thresher.cli import audit, learn, predict
+from thresher.estimators import load_model
+
+OPTIONS = "--id-column id --noise-rate 0.1 --sparsity 2"
+
+
+@pytest.fixture(scope="module")
+def table() -> Poisoned:
+    return poisoned()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, table: Poisoned) -> Path:
+    write(table, tmp_path / "mail.csv")
+    return tmp_path
+
+
+def lines_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def files_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+# -- learn -------------------------------------------------------------------------------------
+
+
+def test_learn_tells_the_features_the_error_and_the_proof(folder, call_cli):
+    done = call_cli(f"learn mail.csv {OPTIONS}", folder)
+    assert done.returncode == 0
+    assert "440 rows, 8 features, labels 'answer'" in done.stdout
+    assert re.search(r"^  f0 +\+0\.\d+ +yes", done.stdout, re.MULTILINE)
+    assert re.search(r"^  f1 +-0\.\d+ +no", done.stdout, re.MULTILINE)
+    assert re.search(r"Held-out error \d\.\d% ± \d\.\d%, rows counted by trust", done.stdout)
+    assert "no combination of up to" in done.stdout
+    assert files_in(folder) == {"mail.csv"}
+
+
+def test_learn_lists_the_planted_rows_among_the_least_trusted(folder, call_cli, table):
+    told = call_cli(f"learn mail.csv {OPTIONS}", folder).stdout
+    ids = re.search(r"least trusted first: ([r\d, \n]+)", told)[1].replace("\n", " ").split(",")
+    rows = [int(text.strip().removeprefix("r")) for text in ids][:N_PLANTED]
+    assert table.is_planted[rows].mean() >= 0.95
+
+
+def test_no_line_is_wider_than_a_terminal(folder, call_cli):
+    told = call_cli(f"learn mail.csv {OPTIONS}", folder).stdout
+    told += call_cli(f"audit mail.csv {OPTIONS}", folder).stdout
+    assert max(map(len, told.splitlines())) <= 80
+
+
+def test_without_a_sparsity_one_is_chosen(folder, call_cli):
+    options = "--id-column id --noise-rate 0.1"
+    told = call_cli(f"learn mail.csv {options}", folder).stdout
+    assert "uses 8 of 8 features" in told  # all three defaults exceed the 8 features
+    told = call_cli(f"learn mail.csv {options} --choose 1,2,all", folder).stdout
+    assert re.search(r"at most 2 features were chosen among 1: .*, 2: .*, 8: ", told)
+
+
+def test_the_model_file_says_where_it_comes_from(folder, call_cli):
+    call_cli(f"learn mail.csv {OPTIONS} --seed 3 --out model.json", folder)
+    content = json.loads((folder / "model.json").read_text())
+    provenance = content["provenance"]
+    assert (provenance["table"], provenance["label"]) == ("mail.csv", "answer")
+    assert provenance["parameters"]["random_state"] == 3
+    assert 0 <= provenance["held_out_error"] < 0.1
+    assert content["feature_names"] == [f"f{j}" for j in range(8)]
+    assert load_model(folder / "model.json").classes == ["no", "yes"]
+
+
+def test_the_same_seed_gives_the_same_bytes(folder, call_cli):
+    for name in ("a", "b"):
+        call_cli(f"learn mail.csv {OPTIONS} --out {name}.json --report {name}.html", folder)
+    assert (folder / "a.json").read_bytes() == (folder / "b.json").read_bytes()
+    seconds = r"<dd>[\d.]+</dd></dl>"
+    first, second = ((folder / f"{name}.html").read_text() for name in "ab")
+    assert re.sub(seconds, "", first) == re.sub(seconds, "", second)
+
+
+@pytest.mark.parametrize("name", ["t.tsv", "t.parquet", "t.feather", "t.svm", "t.npz"])
+def test_every_format_is_learned_alike(name, folder, call_cli, table):
+    write(table, folder / name)
+    ids = "" if name in ("t.svm", "t.npz") else "--id-column id"
+    call_cli(f"learn mail.csv {OPTIONS} --out csv.json", folder)
+    done = call_cli(f"learn {name} {ids} --noise-rate 0.1 --sparsity 2 --out model.json", folder)
+    assert done.returncode == 0
+    models = [load_model(folder / file) for file in ("csv.json", "model.json")]
+    np.testing.assert_array_equal(models[0].support, models[1].support)
+    if name != "t.svm":  # which is learned as a sparse table, whose columns are not centered
+        np.testing.assert_allclose(models[0].weights, models[1].weights, atol=1e-12)
+
+
+# -- audit -------------------------------------------------------------------------------------
+
+
+def test_audit_writes_a_weight_for_every_row_in_file_order(folder, call_cli, table):
+    done = call_cli(f"audit mail.csv {OPTIONS} --out weights.csv", folder)
+    assert done.returncode == 0
+    lines = lines_of(folder / "weights.csv")
+    assert [line["id"] for line in lines] == table.columns()["id"]
+    assert [line["label"] for line in lines] == table.y.tolist()
+    weights = np.array([float(line["weight"]) for line in lines])
+    assert weights.min() >= 0
+    assert weights.max() <= 1
+    least = np.argsort(weights, kind="stable")[:N_PLANTED]
+    assert table.is_planted[least].mean() >= 0.95
+
+
+def test_audit_says_why_and_what_is_proven(folder, call_cli):
+    told = call_cli(f"audit mail.csv {OPTIONS}", folder).stdout
+    why = told[told.index("Why they are suspicious") :]
+    assert re.search(r"^1\. \d+ of them, labeled no, lie [\d.]+ times as far\s", why, re.MULTILINE)
+    assert re.search(r"^   f[01] +[+-]0\.\d\d +-?[23]\.\d+ ", why, re.MULTILINE)
+    assert "Proven, and accepted by an independent checker" in told
+
+
+def test_the_weight_is_the_mean_of_trust_and_agreement(folder, call_cli):
+    call_cli(f"audit mail.csv {OPTIONS} --out weights.csv", folder)
+    for line in lines_of(folder / "weights.csv"):
+        mean = (float(line["trust"]) + float(line["agreement"])) / 2
+        assert float(line["weight"]) == pytest.approx(mean, abs=1e-8)
+
+
+# -- predict -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def with_model(folder: Path, call_cli) -> Path:
+    call_cli(f"learn mail.csv {OPTIONS} --out model.json", folder)
+    write(poisoned(seed=1), folder / "new.csv")
+    return folder
+
+
+def test_predictions_stand_in_the_last_column(with_model, call_cli):
+    done = call_cli("predict model.json new.csv --id-column id --out p.csv", with_model)
+    assert done.returncode == 0
+    fresh = poisoned(seed=1)
+    head, *lines = (with_model / "p.csv").read_text().splitlines()
+    assert head == "id,score,prediction"
+    model = load_model(with_model / "model.json")
+    assert [line.split(",")[-1] for line in lines] == model.predict(fresh.X).tolist()
+    scores = np.array([float(line.split(",")[1]) for line in lines])
+    np.testing.assert_allclose(scores, model.decision_function(fresh.X), atol=1e-9)
+
+
+def test_the_error_is_told_where_the_truth_is_known(with_model, call_cli):
+    told = call_cli(
+        "predict model.json new.csv --id-column id --label answer --out p.csv", with_model
+    )
+    fresh = poisoned(seed=1)
+    error = np.mean(load_model(with_model / "model.json").predict(fresh.X) != fresh.y)
+    assert f"error {error:.2%}" in told.stdout
+
+
+def test_only_the_columns_of_the_model_are_needed(with_model, call_cli):
+    (with_model / "few.csv").write_text("f1,other,f0\n-1,text,2\n3,,0.5\n")
+    done = call_cli("predict model.json few.csv --out p.csv", with_model)
+    assert done.returncode == 0
+    assert [line["prediction"] for line in lines_of(with_model / "p.csv")] == ["yes", "no"]
+
+
+def test_a_missing_column_is_named_and_nothing_is_written(with_model, call_cli):
+    (with_model / "few.csv").write_text("f0,f2\n1,2\n")
+    done = call_cli("predict model.json few.csv --out p.csv", with_model)
+    assert done.returncode == 1
+    assert "'f1'" in done.stderr
+    assert "p.csv" not in files_in(with_model)
+
+
+def test_texts_are_one_hot_in_learning_and_in_prediction(folder, call_cli):
+    rng = np.random.default_rng(0)
+    colors = rng.choice(["red", "green", "blue"], size=300)
+    lines = [f"{color},{x:.3f},{color == 'red'}" for color, x in zip(colors, rng.random(300))]
+    (folder / "c.csv").write_text("\n".join(["color,x,is_red", *lines]))
+    refused = call_cli("learn c.csv --sparsity 1", folder)
+    assert refused.returncode == 1
+    assert "'color'" in refused.stderr
+    assert "--one-hot" in refused.stderr
+    assert call_cli("learn c.csv --sparsity 1 --one-hot --out m.json", folder).returncode == 0
+    (folder / "n.csv").write_text("color,x\nred,1\nblue,0\npurple,0\n")
+    assert call_cli("predict m.json n.csv --out p.csv", folder).returncode == 0
+    said = [line["prediction"] for line in lines_of(folder / "p.csv")]
+    assert said == ["True", "False", "False"]
+
+
+# -- refusals ----------------------------------------------------------------------------------
+
+MISUSE = [
+    "learn",
+    "learn mail.csv --noise-rate 0.7",
+    "learn mail.csv --noise-rate nan",
+    "learn mail.csv --noise-rate x",
+    "learn mail.csv --sparsity 0",
+    "learn mail.csv --sparsity 2,3",
+    "learn mail.csv --sparsity x",
+    "learn mail.csv --sparsity 2 --choose",
+    "learn mail.csv --choose 1,,2",
+    "learn mail.csv --seed -1",
+    "learn mail.csv --out model.txt",
+    "learn mail.csv --out no/such/folder/model.json",
+    "learn mail.csv --report report.pdf",
+    "learn mail.csv --out mail.csv",
+    "audit",
+    "audit mail.csv --out weights.json",
+    "audit mail.csv --out mail.csv",
+    "predict model.json",
+    "predict model.json mail.csv",
+    "predict model.json mail.csv --out p.txt",
+    "predict model.json mail.csv --out mail.csv",
+]
+
+
+@pytest.mark.parametrize("arguments", MISUSE)
+def test_misuse_is_one_line_and_exit_code_2(arguments, folder, call_cli):
+    before = (folder / "mail.csv").read_bytes()
+    done = call_cli(arguments, folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("thresher: error: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert files_in(folder) == {"mail.csv"}
+    assert (folder / "mail.csv").read_bytes() == before
+
+
+FAILURES = {
+    "learn no.csv": "tables beside it: empty.csv",
+    "learn mail.csv": "'id'",  # a text column
+    "learn mail.csv --id-column id --label f0": "different labels",
+    "learn mail.csv --id-column id --label answr": "did you mean 'answer'",
+    "learn mail.csv --id-column idd": "did you mean 'id'",
+    "learn gaps.csv": "'a' (2), 'b' (1)",
+    "learn one.csv": "two are needed",
+    "learn few.csv --sparsity 1": "cv must be at most 1",
+    "learn empty.csv": "is empty",
+    "learn .": "is a folder",
+    "learn notes.txt": "files that can be read end in",
+    "predict no.json mail.csv --out p.csv": "no.json",
+    "predict mail.csv mail.csv --out p.csv": "is not a file that Thresher can read",
+    "predict . mail.csv --out p.csv": "it is a folder",
+}
+FILES = {
+    "gaps.csv": "a,b,y\n1,2,0\n,3,1\nNA,,1\n",
+    "one.csv": "a,y\n1,0\n2,0\n",
+    "few.csv": "a,y\n1,0\n2,0\n3,0\n3,1\n",
+    "empty.csv": "",
+    "notes.txt": "hello",
+}
+
+
+@pytest.mark.parametrize("arguments", FAILURES)
+def test_a_file_that_cannot_be_used_is_one_line_and_exit_code_1(arguments, folder, call_cli):
+    for name, content in FILES.items():
+        (folder / name).write_text(content)
+    before = files_in(folder)
+    options = "" if "predict" in arguments else "--out m.json --report r.html"
+    done = call_cli(f"{arguments} {options}", folder)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert FAILURES[arguments] in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert files_in(folder) == before
+
+
+def test_an_output_that_cannot_be_written_leaves_the_old_one(folder, call_cli, monkeypatch):
+    (folder / "model.json").write_text("old")
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    done = call_cli(f"learn mail.csv {OPTIONS} --out model.json", folder)
+    assert done.returncode == 1
+    assert "disk full" in done.stderr
+    assert (folder / "model.json").read_text() == "old"
+    assert files_in(folder) == {"mail.csv", "model.json"}
+
+
+def test_an_interrupt_is_answered_within_two_seconds(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 200))
+    np.savez(tmp_path / "t.npz", X=X, y=(X[:, 0] > 0).astype(int))
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTIBLE, "learn", "t.npz", "--out", "model.json"],
+        cwd=tmp_path,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(4)
+    assert process.poll() is None
+    start = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=30)
+    assert time.monotonic() - start < 2
+    assert (process.returncode, told) == (130, "thresher: interrupted\n")
+    assert files_in(tmp_path) == {"t.npz"}
+
+
+# A shell that starts the tests in the background makes them ignore interrupts.
+INTERRUPTIBLE = (
+    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from thresher.cli import main; sys.exit(main(sys.argv[1:]))"
+)
+
+
+@pytest.mark.parametrize("verb", [learn.VERB, audit.VERB, predict.VERB], ids=lambda verb: verb.name)
+def test_help_fits_a_screen_and_ends_in_the_example(verb, tmp_path, call_cli):
+    lines = call_cli(f"{verb.name} --help", tmp_path).stdout.splitlines()
+    assert len(lines) <= 24
+    assert lines[-1] == f"example: {verb.example}"
