@@ -1,8 +1,13 @@
-"""Models in files: the same predictions, and no trust in what a file says."""
+"""Models in files: the same predictions, and nothing that cannot be read again."""
 
 from __future__ import annotations
 
-import json
+import ast
+import inspect
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,25 +18,11 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher import HalfspaceClassifier, HalfspaceClassifierCV
+from estimators.saved import CONTENT, KINDS, NEW, ROWS, SIGNS, TEXT, fitted, load_text, text_with
+from thresher import HalfspaceClassifierCV
 from thresher.errors import DamagedFile
-from thresher.estimators import load_model, save_model
-
-RNG = np.random.default_rng(0)
-ROWS = RNG.standard_normal((300, 6)) * np.array([1, 1e-3, 1e4, 1, 5, 1]) + 3
-SIGNS = ROWS[:, 0] - ROWS[:, 3] > 0
-NEW = RNG.standard_normal((100, 6)) * np.array([3, 3e-3, 3e4, 3, 15, 3]) + 3
-KINDS: dict[str, Any] = {
-    "booleans": SIGNS,
-    "integers": np.where(SIGNS, 7, 2),
-    "numbers": np.where(SIGNS, 2.0, -1.0),
-    "text": np.where(SIGNS, "spam", "ham"),
-}
-
-
-def fitted(y: Any = KINDS["text"], X: Any = ROWS, **changes: Any) -> HalfspaceClassifier:
-    """A small model."""
-    return HalfspaceClassifier(**{"sparsity": 3, "random_state": 0, **changes}).fit(X, y)
+from thresher.estimators import load_model, model_file, save_model
+from thresher.estimators.columns import NARROWEST
 
 
 def reloaded(model: Any, folder: Path) -> Any:
@@ -66,10 +57,10 @@ def test_sparse_rows_are_predicted_too(tmp_path: Path) -> None:
 
 
 def test_names_and_provenance_are_kept(tmp_path: Path) -> None:
-    frame = pd.DataFrame(ROWS, columns=list("abcdef"))
+    frame = pd.DataFrame(ROWS, columns=["a", "b", "c", "d", "two\nlines", "ß"])
     model = fitted(X=frame)
     loaded = reloaded(model, tmp_path)
-    assert loaded.feature_names == list("abcdef")
+    assert loaded.feature_names == list(frame.columns)
     assert loaded.provenance["n_rows"] == 300
     assert loaded.provenance["parameters"]["sparsity"] == 3
     assert len(loaded.certificates) == model.n_iter_
@@ -87,166 +78,84 @@ def test_a_table_of_another_width_is_refused(tmp_path: Path) -> None:
         reloaded(fitted(), tmp_path).predict(NEW[:, :5])
 
 
-# -- files that are not what they should be --------------------------------------------------
+def test_the_columns_of_a_frame_must_be_the_ones_learned_from(tmp_path: Path) -> None:
+    frame = pd.DataFrame(ROWS, columns=list("abcdef"))
+    model = fitted(X=frame)
+    loaded = reloaded(model, tmp_path)
+    assert np.array_equal(loaded.predict(frame), model.predict(frame))
+    assert np.array_equal(loaded.predict(ROWS), model.predict(frame))
+    with pytest.raises(ValueError, match="column 1 of X must be 'b', got 'c'"):
+        loaded.predict(frame[list("acbdef")])
 
-TEXT = json.dumps(
-    {
-        "format": "thresher-model",
-        "version": 1,
-        "n_features": 4,
-        "feature_names": ["a", "b", "c", "d"],
-        "classes": ["no", "yes"],
-        "support": [1, 3],
-        "weights": [0.5, -0.5],
-        "offset": 0.25,
-        "center": [0.0, 1.0],
-        "scale": [1.0, 2.0],
-        "reach": 2.0,
-        "provenance": {},
-        "certificates": [{}],
-    }
+
+# -- what cannot be read again is not written ------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"feature_names": ["a"] * 6}, "must differ"),
+        ({"feature_names": ["a", "b", "c", "d", "e", "\x1b[2J"]}, "control characters"),
+        ({"classes": ["a", "\ud800"]}, "surrogates not allowed"),
+        ({"classes": [b"a", b"b"]}, "not JSON serializable"),
+        ({"provenance": {"mean": np.nan}}, "not JSON compliant"),
+        ({"offset": np.inf}, "not JSON compliant"),
+        ({"feature_names": [f"{i}" + "x" * 4_000_000 for i in range(6)]}, "more than any model"),
+    ],
+    ids=["repeats", "control", "surrogate", "bytes", "nan", "inf", "long"],
 )
+def test_what_could_not_be_loaded_is_not_saved(
+    changes: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match="the model cannot be saved") as caught:
+        save_model(replace(fitted().to_model(), **changes), tmp_path / "model.json")
+    assert words in str(caught.value)
+    assert not list(tmp_path.iterdir())
 
 
-def load_text(text: str | bytes, folder: Path) -> Any:
-    """The model in a file with this content."""
-    path = folder / "model.json"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return load_model(path)
+# -- what a file can make happen -------------------------------------------------------------
 
 
 def test_the_example_is_whole(tmp_path: Path) -> None:
     assert load_text(TEXT, tmp_path).predict(np.zeros((1, 4))).tolist() == ["yes"]
 
 
-WRONG: dict[str, list[Any]] = {
-    "format": ["other", None, 1],
-    "version": [0, 2, "1", None, 1.5],
-    "n_features": [0, -1, 3, 5, 10**12, 4.0, "4", True, None, [4]],
-    "feature_names": [
-        [],
-        ["a"] * 4,
-        ["a", "b", "c", 4],
-        "abcd",
-        {"a": 1},
-        ["a", "b", "c", "d" * 20_000],
-    ],
-    "classes": [
-        [],
-        ["no"],
-        ["a", "b", "c"],
-        ["yes", "no"],
-        ["x", "x"],
-        [1, "a"],
-        [None, 1],
-        [[1], [2]],
-        "no",
-        [0, True],
-    ],
-    "support": [
-        [3, 1],
-        [1, 1],
-        [-1, 3],
-        [1, 4],
-        [1],
-        [1, 2, 3],
-        [1.0, 3.0],
-        ["b", "d"],
-        [True, 3],
-        None,
-        "13",
-    ],
-    "weights": [
-        [0.5],
-        [0.5, 0.5, 0.5],
-        [0.5, None],
-        [0.5, "1"],
-        [0.5, True],
-        [10**400, 1],
-        None,
-        {},
-    ],
-    "offset": [None, "0", [0], True, 10**400],
-    "center": [[0.0], [0.0, "x"], None, 0.0],
-    "scale": [[1.0, 0.0], [1.0, -2.0], [1.0], [1.0, None], None],
-    "reach": [0, -1.0, "2", [2], True],
-    "provenance": [None, [], "x"],
-    "certificates": [None, {}, [1], [None], "x"],
+EXTREMES: dict[str, dict[str, Any]] = {
+    "narrow": {"scale": [NARROWEST, NARROWEST]},
+    "wide": {"scale": [1.7e308, 1.7e308]},
+    "narrow without reach": {"scale": [NARROWEST, 1.0], "reach": None, "weights": [1e6, 1e6]},
+    "far": {"center": [1.7e308, -1.7e308]},
+    "far and narrow": {"center": [1e38, -1.7e308], "scale": [NARROWEST, NARROWEST]},
+    "small reach": {"reach": 5e-324},
+    "large reach": {"reach": 1.7e308, "weights": [1.0, -1.0]},
+    "large weights": {"weights": [2e306, -2e306]},
+    "small weights": {"weights": [5e-324, 0.0], "offset": 5e-324},
+    "large offset": {"offset": 9e306},
+    "no feature": {"support": [], "weights": [], "center": [], "scale": []},
 }
-CASES = [(name, value) for name, values in WRONG.items() for value in values]
 
 
-@pytest.mark.parametrize("name, value", CASES, ids=[f"{n}={str(v)[:20]}" for n, v in CASES])
-def test_a_wrong_value_is_refused(name: str, value: Any, tmp_path: Path) -> None:
-    with pytest.raises(DamagedFile, match=r"model\.json is not a file that Thresher can read"):
-        load_text(json.dumps({**json.loads(TEXT), name: value}), tmp_path)
+@pytest.mark.parametrize("name", EXTREMES)
+def test_whatever_loads_gives_finite_scores(name: str, tmp_path: Path) -> None:
+    model = load_text(json_of(EXTREMES[name]), tmp_path)
+    assert np.isfinite(model.decision_function(rows_of(np.finfo(float).max))).all()
 
 
-@pytest.mark.parametrize("name", json.loads(TEXT))
-def test_a_missing_value_is_refused(name: str, tmp_path: Path) -> None:
-    content = json.loads(TEXT)
-    del content[name]
-    with pytest.raises(DamagedFile):
-        load_text(json.dumps(content), tmp_path)
+@pytest.mark.parametrize("name", [name for name in EXTREMES if "without" not in name])
+def test_the_pipeline_follows_to_the_extremes(name: str, tmp_path: Path) -> None:
+    model = replace(load_text(json_of(EXTREMES[name]), tmp_path), feature_names=None)
+    rows = rows_of(1e300)
+    with np.errstate(all="ignore"):  # sums that scikit-learn checks, and what is clipped later
+        scores = model.to_sklearn().decision_function(rows)
+    assert np.allclose(scores, model.decision_function(rows), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
-@pytest.mark.parametrize("name", ["offset", "reach", "n_features"])
-def test_what_is_no_number_is_refused(name: str, constant: str, tmp_path: Path) -> None:
-    text = json.dumps({**json.loads(TEXT), name: "HERE"}).replace('"HERE"', constant)
-    with pytest.raises(DamagedFile, match=f"{constant} is no number"):
-        load_text(text, tmp_path)
+def rows_of(largest: float) -> Any:
+    return np.array([[value] * 4 for value in (0.0, 1.0, largest, -largest, 5e-324)])
 
 
-@pytest.mark.parametrize("n_bytes", range(0, len(TEXT), 7))
-def test_a_torn_file_is_refused(n_bytes: int, tmp_path: Path) -> None:
-    with pytest.raises(DamagedFile):
-        load_text(TEXT[:n_bytes], tmp_path)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"\xff\xfe",
-        b"\x80\x04\x95",
-        b"[" * 100_000,
-        b"null",
-        b"[]",
-        b'"x"',
-        b"{}",
-        b"1" * 10_000,
-    ],
-    ids=[
-        "empty",
-        "not utf-8",
-        "a pickle",
-        "deep",
-        "null",
-        "list",
-        "text",
-        "nothing",
-        "long number",
-    ],
-)
-def test_what_is_no_model_is_refused(content: bytes, tmp_path: Path) -> None:
-    with pytest.raises(DamagedFile):
-        load_text(content, tmp_path)
-
-
-def test_a_file_larger_than_any_model_is_not_read(tmp_path: Path) -> None:
-    path = tmp_path / "model.json"
-    with path.open("wb") as file:
-        file.truncate(2**40)
-    with pytest.raises(DamagedFile, match="more than any model has"):
-        load_model(path)
-
-
-def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DamagedFile, match="it is a folder"):
-        load_model(tmp_path)
-    with pytest.raises(FileNotFoundError):
-        load_model(tmp_path / "none.json")
+def json_of(changes: dict[str, Any]) -> str:
+    return model_file.json.dumps({**CONTENT, **changes})
 
 
 @given(position=st.integers(0, len(TEXT) - 1), byte=st.integers(0, 255))
@@ -260,3 +169,119 @@ def test_a_changed_byte_gives_a_model_or_an_error(
     except DamagedFile:
         return
     assert np.isfinite(model.decision_function(np.ones((1, 4)))).all()
+
+
+NUMBERS = st.one_of(
+    st.floats(), st.integers(-(10**400), 10**400), st.sampled_from([NARROWEST, 1e300, 1e307])
+)
+
+
+@given(
+    values=st.fixed_dictionaries(
+        {name: st.lists(NUMBERS, min_size=2, max_size=2) for name in ("weights", "center", "scale")}
+        | {"offset": NUMBERS, "reach": st.none() | NUMBERS}
+    ),
+    row=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=4, max_size=4),
+)
+def test_any_numbers_give_finite_scores_or_an_error(
+    values: dict[str, Any], row: list[float], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    try:
+        model = load_text(json_of(values), tmp_path_factory.getbasetemp())
+    except DamagedFile:
+        return
+    assert np.isfinite(model.decision_function([row])).all()
+
+
+# -- nothing in a file is code ---------------------------------------------------------------
+
+# Runs in a process of its own: what is watched cannot be left unwatched again.
+WATCHED = """
+    import builtins, sys
+    import numpy as np
+    from thresher.errors import DamagedFile
+    from thresher.estimators import load_model
+
+    events, is_watching = [], False
+    ordinary = builtins.__import__
+
+    def watch(event, arguments):
+        if is_watching and event not in ("open", "object.__getattr__"):
+            events.append(event)
+
+    def importing(name, *rest, **named):
+        if is_watching and name.split(".")[0] != "numpy":  # which looks up its own parts
+            events.append("import " + name)
+        return ordinary(name, *rest, **named)
+
+    def running(name):
+        def run(*arguments, **named):
+            events.append(name)
+        return run
+
+    def answer(path):
+        try:
+            return load_model(path).predict(np.zeros((1, 4))).tolist()
+        except DamagedFile:
+            return "refused"
+
+    sys.addaudithook(watch)
+    builtins.__import__ = importing
+    for name in ("eval", "exec", "compile"):
+        setattr(builtins, name, running(name))
+    is_watching = True
+    answers = [answer(path) for path in sys.argv[1:]]
+    print(answers, events)
+    events.clear()
+    import pickle, marshal
+    eval("1")
+    pickle.loads(pickle.dumps(np.float64))
+    marshal.loads(marshal.dumps(1))
+    is_watching = False
+    print(sorted(set(events)))
+"""
+CODE = "__import__('os').system('touch ran')"
+NOTICED = {"eval", "import marshal", "import pickle", "marshal.loads", "pickle.find_class"}
+
+
+def test_loading_imports_nothing_and_runs_no_code(tmp_path: Path) -> None:
+    contents: list[str | bytes] = [
+        TEXT,
+        b"\x80\x04\x95" + TEXT.encode(),
+        b"cos\nsystem\n(S'touch ran'\ntR.",
+        CODE,
+        text_with("offset", CODE),
+        text_with("offset", f'"{CODE}"'),
+        text_with("provenance", '{"__reduce__": "os.system", "__class__": "os.system"}'),
+        text_with("classes", f'["{CODE}", "{CODE}2"]'),
+    ]
+    paths = [tmp_path / f"{i}.json" for i in range(len(contents))]
+    for path, content in zip(paths, contents):
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(WATCHED), *map(str, paths)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    loaded, deeds = done.stdout.splitlines()
+    assert loaded == f"{[['yes'], *['refused'] * 5, ['yes'], [CODE + '2']]} []"
+    assert set(ast.literal_eval(deeds)) >= NOTICED  # or the watch was blind
+
+
+def test_the_module_names_nothing_that_unpickles_or_evaluates() -> None:
+    tree = ast.parse(inspect.getsource(model_file))
+    names = {
+        word
+        for node in ast.walk(tree)
+        for word in (
+            [alias.name for alias in node.names]
+            if isinstance(node, (ast.Import, ast.ImportFrom))
+            else [node.id]
+            if isinstance(node, ast.Name)
+            else []
+        )
+    }
+    assert "json" in names
+    assert not names & {"pickle", "marshal", "shelve", "joblib", "eval", "exec", "compile"}
