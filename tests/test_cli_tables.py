@@ -134,11 +134,11 @@ def test_audit_says_why_and_what_is_proven(folder, call_cli):
     assert "Proven, and accepted by an independent checker" in told
 
 
-def test_the_weight_is_the_mean_of_trust_and_agreement(folder, call_cli):
+def test_the_weight_is_the_agreement_halved_without_trust(folder, call_cli):
     call_cli(f"audit mail.csv {OPTIONS} --out weights.csv", folder)
     for line in lines_of(folder / "weights.csv"):
-        mean = (float(line["trust"]) + float(line["agreement"])) / 2
-        assert float(line["weight"]) == pytest.approx(mean, abs=1e-8)
+        weight = float(line["agreement"]) * (1 + float(line["trust"])) / 2
+        assert float(line["weight"]) == pytest.approx(weight, abs=1e-8)
 
 
 # -- predict -----------------------------------------------------------------------------------

@@ -122,7 +122,7 @@ def _suspects(findings: Findings) -> Iterable[Html]:
         "p",
         f"{suspects.size:,} rows, as many as may be planted. Trust is how much a row counted in "
         "learning; agreement is how well its label fits what the trusted rows teach; the weight "
-        "is their mean.",
+        "is the agreement, halved for a row without trust.",
     )
     yield _picture(picture_of_trust, findings)
     names = findings.table.feature_names

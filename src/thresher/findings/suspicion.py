@@ -17,8 +17,10 @@ class Suspicion:
     """Trust and agreement of every row, and the weight that they add up to.
 
     Rows that lost all trust are many: about twice the noise rate, half of them clean. Those among
-    them that contradict what the trusted rows teach are the suspicious ones, and a row that was
-    never looked at closely but contradicts it badly is suspicious, too. So both count alike.
+    them that contradict what the trusted rows teach are the suspicious ones, and a row that kept
+    its trust but contradicts it badly is suspicious, too. So a row counts as far as its label
+    agrees, and half as much without trust. Heuristic: on five tables under six attacks it found
+    more of the planted rows than either alone, or their mean.
 
     Parameters
     ----------
@@ -37,8 +39,8 @@ class Suspicion:
 
     @property
     def weight(self) -> FloatArray:
-        """The mean of the two: 0 for a row that looks planted, 1 for one beyond suspicion."""
-        return (self.trust + self.agreement) / 2
+        """agreement·(1 + trust)/2: 0 for a row that looks planted, 1 for one above suspicion."""
+        return self.agreement * (1 + self.trust) / 2
 
     @property
     def order(self) -> NDArray[np.intp]:
