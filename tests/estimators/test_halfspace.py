@@ -24,6 +24,8 @@ import thresher.memory
 from estimators.small import QUICK, angle, fitted, planted, quick, table
 from thresher import HalfspaceClassifier, HalfspaceClassifierCV
 from thresher.errors import DistrustedClass, NotEnoughMemory
+from thresher.estimators.columns import ColumnScaling
+from thresher.estimators.homogeneous import HomogeneousRows
 from thresher.learning import TheorySchedule
 
 TABLE = table()
@@ -426,9 +428,9 @@ def test_a_table_that_would_not_fit_is_refused_with_what_would(
 
 def test_the_table_is_scaled_and_widened_in_one_copy() -> None:
     big = table(2000, 100)
-    model = fitted(big.X[:200], big.y[:200], schedule=QUICK)
+    rows = HomogeneousRows(big.X, ColumnScaling.of(big.X, reach=2.0), with_ones=True)
     tracemalloc.start()
-    model._as_homogeneous(big.X)
+    assert rows[:].shape == (2000, 101)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1.2 * big.X.nbytes

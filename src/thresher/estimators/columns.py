@@ -42,7 +42,9 @@ class ColumnScaling:
     reach: float
 
     @classmethod
-    def of(cls, X: Rows, reach: float) -> ColumnScaling:
+    def of(
+        cls, X: Rows, reach: float, places: NDArray[np.intp] | slice = slice(None)
+    ) -> ColumnScaling:
         """Median and median absolute deviation (MAD, times 1.4826) of each column.
 
         More than half of a column's entries may be equal, as in counts and indicators: its MAD is
@@ -50,9 +52,9 @@ class ColumnScaling:
         *other* entries from it, so that being different counts about 1. Columns of a sparse matrix
         are centered at zero, to stay sparse, and scaled by the median of their non-zero absolute
         entries. A constant column becomes zero, in a sparse matrix by an infinite scale: it would
-        be another intercept.
+        be another intercept. With `places`, of some rows of the table.
         """
-        center, scale = _sparse_scales(X) if is_sparse(X) else _dense_scales(X)
+        center, scale = _sparse_scales(X[places]) if is_sparse(X) else _dense_scales(X, places)
         return cls(center, scale, reach)
 
     @classmethod
@@ -103,10 +105,10 @@ class ColumnScaling:
         return np.clip(rows, -limit, limit, out=rows)
 
 
-def _dense_scales(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _dense_scales(X: FloatArray, places: NDArray[np.intp] | slice) -> tuple[FloatArray, FloatArray]:
     center, scale = np.empty(X.shape[1]), np.empty(X.shape[1])
     for j in range(X.shape[1]):  # column by column: a table of deviations would double the memory
-        center[j], scale[j] = _center_and_width(X[:, j])
+        center[j], scale[j] = _center_and_width(X[places, j])
     return center, scale
 
 

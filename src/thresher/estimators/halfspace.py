@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from thresher import memory
 from thresher.estimators.callbacks import CallbackSupportMixin, FitReport, with_callbacks
 from thresher.estimators.columns import ColumnScaling
+from thresher.estimators.homogeneous import HomogeneousRows
 from thresher.estimators.model import HalfspaceModel, model_of
 from thresher.estimators.parameters import (
     check_schedule,
@@ -135,22 +136,43 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         NotEnoughMemory
             When the work would not fit; it says what would.
         """
-        schedule, seed = self._check_parameters()
+        self._check_parameters()
         rows, labels = check_training_table(self, X, y)
-        self.classes_, signs = check_two_classes(labels)
-        n_rows, n_features = rows.shape
-        n_used = check_sparsity(self.sparsity, n_features)
-        self.scaling_ = self._choose_scaling(rows)
-        rows = self._as_homogeneous(rows)  # and the checked table is let go
         report = FitReport(self, X, y)
+        self._learn(rows, labels, observe=lambda learned: report.task_ended("phase", learned))
+        report.fit_ended()
+        return self
+
+    def _learn(
+        self,
+        rows: Rows,
+        labels: Any,
+        places: NDArray[np.intp] | slice = slice(None),
+        observe: Callable[[Callable[[], dict[str, Any]]], bool] = lambda _: False,
+    ) -> None:
+        """Learn from a checked table, or from some of its rows, without a copy of dense ones.
+
+        After each phase, `observe` gets what makes the attributes of an estimator that was fitted
+        until there, and answers whether learning is to end.
+        """
+        schedule, seed = self._check_parameters()
+        if is_sparse(rows) or not self.scale:
+            rows, labels, places = rows[places], labels[places], slice(None)
+        self.classes_, signs = check_two_classes(labels[places])
+        n_rows, n_features = len(signs), rows.shape[1]
+        n_used = check_sparsity(self.sparsity, n_features)
+        _require_memory_for(rows)
+        self.scaling_ = (
+            ColumnScaling.of(rows, self.reach, places) if self.scale else ColumnScaling.common(rows)
+        )
         phases: list[PhaseOutcome] = []
 
         def phase_ended(outcome: PhaseOutcome) -> bool:
             phases.append(outcome)
-            return report.task_ended("phase", lambda: self._learned(phases, n_rows, n_used))
+            return observe(lambda: self._learned(phases, n_rows, n_used))
 
         learn_from_table(
-            rows,
+            HomogeneousRows(rows, self.scaling_, bool(self.fit_intercept), places),
             signs,
             self._task(n_features, n_used),
             schedule.for_table(n_rows, label_aware=self.label_aware),
@@ -159,8 +181,6 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         )
         self.__dict__.update(self._learned(phases, n_rows, n_used))
         warn_of_distrusted_classes(self.row_weights_, signs, self.classes_.tolist())
-        report.fit_ended()
-        return self
 
     def _check_parameters(self) -> tuple[PracticalSchedule, int]:
         """The schedule and the seed, once everything that needs no table has been checked."""
@@ -179,22 +199,6 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return Task(
             n_features=n_features + n_ones, sparsity=n_used + n_ones, noise_rate=self.noise_rate
         )
-
-    def _choose_scaling(self, rows: Rows) -> ColumnScaling:
-        _require_memory_for(rows)
-        return ColumnScaling.of(rows, self.reach) if self.scale else ColumnScaling.common(rows)
-
-    def _as_homogeneous(self, rows: Rows) -> Rows:
-        """The scaled rows, with a column of ones if there is to be an intercept."""
-        if not self.fit_intercept:
-            return self.scaling_.apply(rows)
-        if is_sparse(rows):
-            ones = sp.csr_array(np.ones((rows.shape[0], 1)))
-            return sp.hstack([self.scaling_.apply(rows), ones], format="csr")
-        table = np.empty((rows.shape[0], rows.shape[1] + 1))
-        table[:, -1] = 1.0
-        self.scaling_.apply(rows, out=table[:, :-1])
-        return table
 
     def _learned(self, phases: Sequence[PhaseOutcome], n_rows: int, n_used: int) -> dict[str, Any]:
         """The attributes of an estimator whose last phase is the last of these."""

@@ -68,14 +68,14 @@ def hold_out(
 ) -> tuple[float, tuple[int, ...]]:
     """Error on the held-out rows of a fit to the others, and its phases without a certificate.
 
-    The fold's rows are copied here, and not before: copies for all folds would not fit.
+    The held-out rows are copied here, and not before: copies for all folds would not fit.
     """
     train, test = fold
     with warnings.catch_warnings():  # fits to all rows tell the first; the caller gets the second
         warnings.simplefilter("ignore", DistrustedClass)
         warnings.simplefilter("ignore", UncertifiedPhase)
-        estimator.fit(rows[train], labels[train])
-    wrong = estimator.predict(rows[test]) != labels[test]
+        estimator._learn(rows, labels, train)
+    wrong = estimator._labels(estimator._scores(rows[test])) != labels[test]
     missed = tuple(p.phase.index for p in estimator.phases_ if not p.is_certified)
     return weighted_error(wrong, labels[test], trust[test]), missed
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from thresher.validation import FloatArray
 
-COLUMNS_PER_BLOCK = 64  # bounds the temporary copies
+COLUMNS_PER_BLOCK = 16  # bounds the temporary copies
 LEAST_SHARE = (
     0.05  # of the largest mean square, added to all: rare entries are not blown up further
 )

@@ -1,18 +1,23 @@
-"""Algorithm 1 on a labeled table that is at hand: no row is drawn twice, and none is copied."""
+"""Algorithm 1 on a labeled table that is at hand: every row of the band is drawn, and once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher.errors import LearningStopped
+from thresher.geometry import Band
 from thresher.learning.algorithm import LabelRequest, Schedule, learn
 from thresher.learning.history import History, PhaseOutcome
 from thresher.learning.notices import warn_if_uncertified
 from thresher.learning.task import Task
 from thresher.oracles import Draw, DrawRequest
 from thresher.validation import FloatArray, Rows
+
+BLOCK_ENTRIES = 2**22
 
 
 def require_at_hand(table: object) -> None:
@@ -33,8 +38,19 @@ def require_at_hand(table: object) -> None:
         )
 
 
+class Table(Protocol):
+    """Rows by their places: an array, a CSR matrix, or what makes such rows when asked."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and features there are."""
+
+    def __getitem__(self, places: Any, /) -> Rows:
+        """The rows in these places, an array of indices or a slice."""
+
+
 def learn_from_table(
-    rows: Rows,
+    rows: Table,
     labels: FloatArray,
     task: Task,
     schedule: Schedule,
@@ -46,7 +62,7 @@ def learn_from_table(
 
     Parameters
     ----------
-    rows : (n, d) array or CSR matrix, checked
+    rows : (n, d) array or CSR matrix, checked, or what makes parts of one when they are needed
     labels : (n,) of -1 and +1
     task, schedule : as in `learn`; a phase that asks for fewer rows than there are gets the first
     seed : of what the schedule leaves to chance
@@ -96,9 +112,20 @@ def learn_from_table(
     return history
 
 
-def _draw(rows: Rows, request: DrawRequest) -> Draw:
+def _draw(rows: Table, request: DrawRequest) -> Draw:
     """The rows of the table that lie in the band; the table itself if all of them do."""
     n_rows = rows.shape[0]
-    is_inside = not request.band.normal.any() or request.band.admits(rows)
-    ids = np.flatnonzero(np.broadcast_to(is_inside, n_rows))[: request.n_rows]
-    return Draw(ids=ids, X=rows if ids.size == n_rows else rows[ids], n_drawn=n_rows)
+    ids = np.arange(n_rows)
+    if request.band.normal.any():
+        ids = np.flatnonzero(_is_inside(rows, request.band))
+    ids = ids[: request.n_rows]
+    return Draw(ids=ids, X=rows[:] if ids.size == n_rows else rows[ids], n_drawn=n_rows)
+
+
+def _is_inside(rows: Table, band: Band) -> NDArray[np.bool_]:
+    """Which rows lie in the band, looking at no more than a block of a large table at a time."""
+    n_rows, n_features = rows.shape
+    step = max(1, BLOCK_ENTRIES // n_features)
+    return np.concatenate(
+        [band.admits(rows[start : start + step]) for start in range(0, n_rows, step)]
+    )

@@ -30,6 +30,7 @@ CORE_PATIENCE = 5  # the core gets this multiple of the iterations before it, or
 SAFETY = 0.8  # of the tolerance is aimed at, and leaves the rest to the rounding of the proof
 FARTHEST = 1e3  # radii: a warm start beyond is moved closer before it is projected
 LARGEST = 1e100  # margins whose squares can be summed
+LARGE_BYTES = 2**26  # of rows, which are then not copied to leave some of them out
 
 
 @dataclass(frozen=True)
@@ -135,12 +136,19 @@ def minimize_hinge(
 
 def _start(task: _Task, warm_start: HingeMinimum | None) -> Descent:
     """A descent on the problem with radius 1 around the origin, without the rows of weight 0."""
-    kept = task.probabilities > 0
+    kept = _rows_to_keep(task)
     problem = _normalized(task, kept)
     point, dual = _first_guess(task, warm_start)
     dual = dual[kept]
     multipliers = Multipliers(dual, INITIAL_WIDTH)
     return Descent(problem, problem.place(point), problem.tangent(dual), multipliers)
+
+
+def _rows_to_keep(task: _Task) -> NDArray[np.bool_]:
+    """The rows that count; all of them where a copy of most would cost too much memory."""
+    counts = task.probabilities > 0
+    is_large = isinstance(task.rows, np.ndarray) and task.rows.nbytes > LARGE_BYTES
+    return np.ones_like(counts) if is_large and 2 * counts.sum() > counts.size else counts
 
 
 def _normalized(task: _Task, kept: NDArray[np.bool_]) -> HingeProblem:
@@ -192,7 +200,7 @@ def _solve(descent: Descent, tolerance: float, max_iterations: int) -> None:
 
 def _certified(task: _Task, descent: Descent) -> HingeMinimum:
     """The answer in the caller's units, with a bound that the independent checker accepted."""
-    problem, kept = descent.problem, task.probabilities > 0
+    problem, kept = descent.problem, _rows_to_keep(task)
     point = _point_inside(task.region, descent.best_place.point)
     margins = task.labels[kept] * (problem.rows @ point) / task.hinge_scale
     loss = float(np.average(np.maximum(1 - margins, 0), weights=problem.probabilities))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher.solvers.eigen import Floats
 from thresher.validation import FloatArray, Rows, is_sparse
@@ -53,7 +54,7 @@ class SecondMoment:
         self._n_rows = n_rows
         self.weights = np.ones(rows.shape[0])
         self.is_thin = is_sparse(rows) and THIN * rows.nnz < rows.shape[1] ** 2
-        self.gram, self.error = self._moment(self._rows, None, self._dtype)
+        self.gram, self.error = self._moment(self._rows, None, None, self._dtype)
 
     def reweight(self, weights: FloatArray) -> None:
         """Move to new weights at the cost of the rows whose weight changed."""
@@ -62,16 +63,15 @@ class SecondMoment:
             change = sign * (weights - self.weights)[changed]
             part = changed[change > 0]
             if part.size:
-                gram, error = self._moment(self._rows[part], change[change > 0], self._dtype)
+                gram, error = self._moment(self._rows, part, change[change > 0], self._dtype)
                 (np.add if sign > 0 else np.subtract)(self.gram, gram, out=self.gram)
                 self.error += error + 2 * UNIT_ROUNDOFF[np.dtype(np.float64)] * self._largest()
         self.weights = weights
 
     def refresh(self) -> None:
         """Recompute from the rows, in double precision: what cancelled in updates is forgotten."""
-        kept = np.flatnonzero(self.weights)
-        rows = self._exact_rows[kept] if kept.size < self.weights.size else self._exact_rows
-        self.gram, self.error = self._moment(rows, self.weights[kept], rows.dtype)
+        rows, kept = self._exact_rows, np.flatnonzero(self.weights)
+        self.gram, self.error = self._moment(rows, kept, self.weights[kept], rows.dtype)
 
     def multiply(self, directions: FloatArray) -> FloatArray:
         """A·v for every direction v, one a row."""
@@ -96,22 +96,28 @@ class SecondMoment:
         return float(np.abs(np.einsum("ii->i", self.gram)).max())
 
     def _moment(
-        self, rows: Rows, weights: FloatArray | None, dtype: np.dtype[Any]
+        self,
+        rows: Rows,
+        places: NDArray[np.intp] | None,
+        weights: FloatArray | None,
+        dtype: np.dtype[Any],
     ) -> tuple[FloatArray, float]:
-        d = rows.shape[1]
+        """The moment of the rows in these places, or of all, block by block."""
+        n, d = rows.shape[0] if places is None else places.size, rows.shape[1]
         gram = np.zeros((d, d))
         step = max(1, min(MAX_BLOCK_ROWS, int(MAX_BLOCK_FLOPS / d**2)))
-        for start in range(0, rows.shape[0], step):
-            block = rows[start : start + step].astype(dtype, copy=False)
+        for start in range(0, n, step):
+            part = slice(start, start + step)
+            block = rows[part if places is None else places[part]].astype(dtype, copy=False)
             if weights is not None:
-                block = weighted_rows(block, weights[start : start + step])
+                block = weighted_rows(block, weights[part])
             gram += gram_of(block)
         gram /= self._n_rows
         # |fl(Σ xy) − Σ xy| ≤ γ Σ|xy| ≤ γ·(largest diagonal entry), with the block's length in γ;
         # the last terms are for the square roots, the casts and the sums over blocks.
-        n_blocks = -(-rows.shape[0] // step)
+        n_blocks = -(-n // step)
         roundoff = UNIT_ROUNDOFF[dtype]
-        gamma = 1.01 * ((min(step, rows.shape[0]) + 8) * roundoff + n_blocks * 2.0**-52)
+        gamma = 1.01 * ((min(step, n) + 8) * roundoff + n_blocks * 2.0**-52)
         return gram, gamma * float(np.einsum("ii->i", gram).max())
 
 

@@ -214,7 +214,7 @@ def descend_on_core(descent: Descent, target: float, max_iterations: int) -> Non
     """
     whole, tangent = descent.problem, descent.best_tangent
     residuals, width = descent.best_place.residuals, descent.multipliers.width
-    near = np.abs(residuals) < CORE_WIDTHS * width
+    near = (np.abs(residuals) < CORE_WIDTHS * width) & (whole.probabilities > 0)
     columns = np.flatnonzero(np.abs(tangent.pull) >= CORE_LEVEL * tangent.level)
     settled = np.where(~near & (residuals > 0), 1.0, 0.0)
     rows = np.flatnonzero(near)

@@ -70,6 +70,7 @@ def read_batch_file(file: BatchFile, request: TableRequest) -> LabeledTable:
     names = [feature.name for feature in features]
     refuse_bad_numbers(path, X, names, file.place)
     request.tell_progress(file.n_bytes, file.n_bytes)
+    arrow().default_memory_pool().release_unused()  # which it would keep for later files
     return LabeledTable(X, y, names, ids, roles.label)
 
 
