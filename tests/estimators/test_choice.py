@@ -232,15 +232,15 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_interrupt_ends_the_work_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     n_fits = 0
 
-    def fit(self: HalfspaceClassifier, X: Any, y: Any) -> Any:
+    def learn(self: HalfspaceClassifier, *args: Any, **options: Any) -> Any:
         nonlocal n_fits
         n_fits += 1
         if n_fits == 3:
             raise KeyboardInterrupt
-        return original(self, X, y)
+        return original(self, *args, **options)
 
-    original = HalfspaceClassifier.fit
-    monkeypatch.setattr(HalfspaceClassifier, "fit", fit)
+    original = HalfspaceClassifier._learn
+    monkeypatch.setattr(HalfspaceClassifier, "_learn", learn)
     with pytest.raises(KeyboardInterrupt):
         chosen(verbose=True)
     assert n_fits == 3

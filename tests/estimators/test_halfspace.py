@@ -427,10 +427,10 @@ def test_a_table_that_would_not_fit_is_refused_with_what_would(
 
 
 def test_the_table_is_scaled_and_widened_in_one_copy() -> None:
-    big = table(2000, 100)
+    big = table(10_000, 50)
     rows = HomogeneousRows(big.X, ColumnScaling.of(big.X, reach=2.0), with_ones=True)
     tracemalloc.start()
-    assert rows[:].shape == (2000, 101)
+    assert rows[:].shape == (10_000, 51)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1.2 * big.X.nbytes
