@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import sysconfig
+import warnings
 from pathlib import Path
 
 import pytest
@@ -149,3 +150,15 @@ def test_an_interrupt_is_one_line_and_exit_code_130(monkeypatch, capsys):
     with_verb(monkeypatch, KeyboardInterrupt())
     assert cli.main(["fail"]) == 130
     assert capsys.readouterr().err == "thresher: interrupted\n"
+
+
+def test_a_warning_is_one_line(monkeypatch, capsys):
+    def warn(_: argparse.Namespace) -> None:
+        warnings.warn("first\nsecond", UserWarning, stacklevel=1)
+
+    verb = cli.Verb("warn", "warn", "thresher warn", lambda _: None, warn)
+    monkeypatch.setattr(cli, "VERBS", (verb,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert cli.main(["warn"]) == 0
+    assert capsys.readouterr().err == "thresher: warning: first second\n"

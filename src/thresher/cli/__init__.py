@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections.abc import Sequence
 
 from thresher import __version__
@@ -40,7 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(argv)
     verb: Verb = options.verb
     try:
-        verb.run(options)
+        with warnings.catch_warnings():
+            warnings.showwarning = _tell_warning
+            verb.run(options)
     except KeyboardInterrupt:
         print("thresher: interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -75,5 +78,9 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _one_line(error: Exception) -> str:
+def _tell_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"thresher: warning: {_one_line(message)}", file=sys.stderr)
+
+
+def _one_line(error: Exception | str) -> str:
     return " ".join(str(error).split()) or type(error).__name__

@@ -1,4 +1,4 @@
-"""`thresher simulate`: the learner against one adversary, phase by phase."""
+"""`thresher simulate`: a learner against one adversary, phase by phase."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add("--strength", type=float, metavar="C", help="of the adversary (its own default)")
     add("--label-budget", type=int, metavar="M", help="most labels to pay (10 x the floor)")
     add("--target-error", type=float, metavar="E", help="where to stop (1%%, or noise/5)")
+    add("--method", default="thresher", metavar="NAME", help="who learns; a wrong name lists all")
     add("--seeds", type=seeds, default="5", help="how many, or which: 0-9 or 1,5,7 (5)")
     add("--verbose", action="store_true", help="tell the phases of every seed, not of the first")
     add("--json", type=new_file, metavar="FILE", help="write the records, seed by seed")
@@ -45,6 +46,7 @@ def _run(options: argparse.Namespace) -> None:
             strength=options.strength,
             label_budget=options.label_budget,
             target_error=options.target_error,
+            method=options.method,
         )
     output = Output(verbose=options.verbose, json=options.json, figure=options.figure)
     simulate(spec, options.seeds, output)

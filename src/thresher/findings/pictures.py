@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -62,11 +63,17 @@ def _figure(width: float, height: float) -> Any:
 
 
 def _as_image(figure: Any, text: str) -> Html:
-    """An image that holds its own data, with a text for those who do not see it."""
+    """An image that holds its own data, with a text for those who do not see it.
+
+    The same picture is the same text. Letters stay letters: the reader's own fonts know more of
+    them than the one that they are measured with here.
+    """
     from matplotlib import rc_context
 
     file = io.BytesIO()
-    with rc_context({"svg.hashsalt": "thresher"}):  # the same picture is the same text
+    options = {"svg.hashsalt": "thresher", "svg.fonttype": "none"}
+    with rc_context(options), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure.savefig(file, format="svg", metadata={"Date": None})
     data = base64.b64encode(file.getvalue()).decode("ascii")
     image = Html(f'<img alt="{text}" src="data:image/svg+xml;base64,{data}">')

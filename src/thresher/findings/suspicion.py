@@ -56,12 +56,16 @@ def agreement_of(margins: FloatArray) -> FloatArray:
     """From 0 to 1, how well labels agree with scores; ½ on the boundary.
 
     1/(1 + exp(−2m/M)) for a margin m = ±score, positive on the right side, and M the median of all
-    absolute margins. Heuristic: a smooth rank that one far row cannot stretch.
+    absolute margins (the largest, if that is zero). Heuristic: a smooth rank that one far row
+    cannot stretch.
 
     Examples
     --------
     >>> agreement_of(np.array([-1.0, 0.0, 1.0, 2.0])).round(2)
     array([0.12, 0.5 , 0.88, 0.98])
     """
-    unit = float(np.median(np.abs(margins))) or 1.0
-    return 1 / (1 + np.exp(np.clip(-2 * margins / unit, -500, 500)))
+    sizes = np.abs(margins)
+    unit = float(np.median(sizes)) or float(sizes.max()) or 1.0
+    with np.errstate(over="ignore"):  # what is so far out is clipped
+        steepness = np.clip(-2 * (margins / unit), -500, 500)
+    return 1 / (1 + np.exp(steepness))

@@ -119,7 +119,7 @@ REFUSED = {
     "number for a name": (f"{WORLD}[[learners]]\nname = 3", "must have a name"),
     "one name, two schedules": (
         f"{WORLD}{LEARNER}[[learners]]\nname = 'quick'",
-        "two learners 'quick' with unequal schedules",
+        "two unequal learners 'quick'",
     ),
     "schedule that is no table": (f"{WORLD}[[learners]]\nname = 'a'\nschedule = 3", "a table"),
     "schedule with a table": (

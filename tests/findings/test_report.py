@@ -1,0 +1,75 @@
+"""The report about a table: whole, honest, and readable in a real browser."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from browser import look_at, needs_browser, print_to_pdf
+from cli_tables import N_PLANTED, NAMES, poisoned
+from thresher.findings import Findings, examine
+from thresher.findings.report import make_page
+from thresher.table_files import LabeledTable
+
+HOSTILE_NAMES = ['<script>alert("x")</script>', "a & b", "naïve\u202e", "x" * 300, *NAMES[4:]]
+
+
+def findings_of(names: list[str], label: str = "answer") -> Findings:
+    data = poisoned()
+    ids = np.array([f"r{i}" for i in range(len(data.y))])
+    table = LabeledTable(data.X, data.y, names, ids, label)
+    return examine(table, name="mail.csv", noise_rate=0.1, sparsities=(1, 2))
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return make_page(findings_of(NAMES))
+
+
+def test_the_page_needs_nothing_but_itself(page):
+    assert not re.search(r"(?:src|href)=[\"'](?!data:)", page)
+    assert "url(" not in page
+    assert "@import" not in page
+
+
+def test_the_page_says_what_was_assumed_proven_and_not_proven(page):
+    for title in ("Assumed", "Proven, and accepted by an independent checker", "Not proven"):
+        assert f"<h3>{title}</h3>" in page
+
+
+def test_the_page_lists_the_suspects_with_their_ids(page):
+    ids = re.search(r"least trusted first</summary><p>([^<]+)</p>", page)[1].split(", ")
+    planted = {f"r{i}" for i in np.flatnonzero(poisoned().is_planted)}
+    assert len(planted & set(ids[:N_PLANTED])) >= 0.95 * N_PLANTED
+
+
+def test_hostile_names_stay_text():
+    page = make_page(findings_of(HOSTILE_NAMES, label="<b>y</b>"))
+    assert "<script" not in page
+    assert "<b>y</b>" not in page
+    assert "a &amp; b" in page
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [1200, 500])
+def test_a_browser_draws_every_picture_and_asks_for_nothing(page, width):
+    seen = look_at(page, width=width)
+    assert seen["width"] == width
+    assert seen["images"] == seen["drawn"] == seen["described"] == 6
+    assert seen["requests"] == []
+    assert seen["failures"] == []
+    assert seen["scrollWidth"] <= width  # tables scroll by themselves
+
+
+@needs_browser
+def test_a_page_that_loads_something_is_noticed():
+    seen = look_at('<img src="http://127.0.0.1:9/missing.png" alt="nothing to see here">')
+    assert seen["drawn"] == 0
+    assert len(seen["requests"]) == 1
+
+
+@needs_browser
+def test_the_page_can_be_printed(page):
+    assert print_to_pdf(page).startswith(b"%PDF")

@@ -1,0 +1,193 @@
+"""Hostile files: one line about what is wrong, or a model and weights that are whole."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from thresher.estimators import load_model
+
+MOST_SECONDS = 5.0
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((60, 4)).round(6)
+Y = np.where(X[:, 0] - X[:, 1] > 0, "yes", "no")
+HEAD = "a,b,c,d,y"
+
+
+def csv(rows: np.ndarray = X, labels: np.ndarray = Y, head: str = HEAD) -> str:
+    lines = (",".join([*map(str, row), str(label)]) for row, label in zip(rows.tolist(), labels))
+    return "\n".join([head, *lines]) + "\n"
+
+
+def cell(text: object, i: int = 7, j: int = 2) -> str:
+    """The table with one other cell."""
+    rows = X.astype(object)
+    rows[i, j] = text
+    return csv(rows)
+
+
+def column(values: object, j: int = 2) -> str:
+    """The table with one other column."""
+    rows = X.astype(object)
+    rows[:, j] = values
+    return csv(rows)
+
+
+def npz(**arrays: object) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def without_the_end(content: bytes, n_bytes: int) -> bytes:
+    return content[:-n_bytes]
+
+
+PICKLED = npz(X=X.astype(object), y=Y)
+LEARNED = {
+    "large-cell.csv": cell("1e15"),
+    "denormal-cell.csv": cell("5e-324"),
+    "negative-zero.csv": cell("-0.0"),
+    "denormal-column.csv": column(5e-324),
+    "tiny-column.csv": column(1e-300 * X[:, 2]),
+    "constant-column.csv": column(3.0),
+    "zero-column.csv": column(0.0),
+    "duplicate-columns.csv": column(X[:, 0]),
+    "nearly-duplicate-columns.csv": column(X[:, 0] + 1e-12),
+    "collinear-columns.csv": column(X[:, 0] + X[:, 1]),
+    "label-as-feature.csv": column(np.where(Y == "yes", 1, -1)),
+    "duplicate-rows.csv": csv(np.repeat(X[:6], 10, axis=0), np.repeat(Y[:6], 10)),
+    "rank-one.csv": csv(np.outer(X[:, 0], [1, 2, 3, 4])),
+    "one-feature.csv": csv(X[:, :1], head="a,y"),
+    "six-rows.csv": csv(np.vstack([X[Y == "no"][:3], X[Y == "yes"][:3]]), np.repeat(["n", "y"], 3)),
+    "numbers-as-labels.csv": csv(labels=np.where(Y == "yes", 1, 0)),
+    "labels-with-spaces.csv": csv(labels=np.where(Y == "yes", '"a b"', '"c, d"')),
+    "labels-of-markup.csv": csv(labels=np.where(Y == "yes", "<b>", "&amp;")),
+    "names-of-markup.csv": csv(head="<script>,b&b,'c',d;d,y"),
+    "unicode-names.csv": csv(head="größe,名前,🌾,d,y"),
+    "windows-lines.csv": csv().replace("\n", "\r\n"),
+    "byte-order-mark.csv": "\ufeff" + csv(),
+    "no-last-newline.csv": csv().rstrip("\n"),
+    "empty-last-lines.csv": csv() + "\n\n",
+    "quoted-cells.csv": csv().replace("yes", '"yes"'),
+    "booleans.csv": column(np.where(X[:, 2] > 0, "true", "false")),
+    "contradicting-rows.csv": csv(np.repeat(X[:30], 2, axis=0), np.tile(["no", "yes"], 30)),
+    "separable-by-a-hair.csv": csv(X * 1e-9),
+    "gzipped.csv.gz": gzip.compress(csv().encode()),
+    "plain.npz": npz(X=X, y=Y),
+    "integers.npz": npz(X=(10 * X).astype(np.int8), y=Y),
+    "half-precision.npz": npz(X=X.astype(np.float16), y=Y),
+    "no-features-named.svm": "\n".join(
+        f"{s} 1:{a} 3:{b}" for s, (a, b) in zip([1, -1] * 30, X[:, :2].tolist())
+    ),
+}
+REFUSED = {
+    "huge-column.csv": column(1e300 * X[:, 2]),
+    "negative-huge-cell.csv": cell("-1e308"),
+    "huge-cell.csv": cell("1e308"),
+    "nan-cell.csv": cell("nan"),
+    "infinite-cell.csv": cell("inf"),
+    "minus-infinite-cell.csv": cell("-inf"),
+    "too-large-for-a-number.csv": cell("1e999"),
+    "empty-cell.csv": cell(""),
+    "text-cell.csv": cell("hello"),
+    "date-cell.csv": cell("2026-11-15"),
+    "formula-cell.csv": cell("=1+1"),
+    "comma-for-a-point.csv": cell('"1,5"'),
+    "nan-column.csv": column("nan"),
+    "empty-column.csv": column(""),
+    "one-class.csv": csv(labels=np.full(60, "yes")),
+    "three-classes.csv": csv(labels=np.resize(["a", "b", "c"], 60)),
+    "labels-are-numbers.csv": csv(labels=X[:, 0]),
+    "missing-label.csv": csv(labels=np.where(np.arange(60) == 5, "", Y)),
+    "one-row.csv": csv(X[:1], Y[:1]),
+    "only-a-head.csv": HEAD + "\n",
+    "only-a-label.csv": "y\nno\nyes\n",
+    "empty.csv": "",
+    "blank.csv": "\n\n\n",
+    "short-line.csv": csv().replace(csv().splitlines()[9], "1,2,no"),
+    "long-line.csv": csv().replace(csv().splitlines()[9], "1,2,3,4,5,no"),
+    "same-names.csv": csv(head="a,a,c,d,y"),
+    "nameless-column.csv": csv(head="a,,c,d,y"),
+    "open-quote.csv": csv().replace("yes", '"yes', 1),
+    "zero-bytes.csv": csv().encode().replace(b"no", b"\0\0", 1),
+    "latin-1.csv": csv(head="gr\u00f6\u00dfe,b,c,d,y").encode("latin-1"),
+    "utf-16.csv": csv().encode("utf-16"),
+    "noise.csv": RNG.bytes(2000),
+    "not-gzipped.csv.gz": csv(),
+    "cut-off.csv.gz": without_the_end(gzip.compress(csv().encode()), 30),
+    "cut-off.npz": without_the_end(npz(X=X, y=Y), 200),
+    "no-labels.npz": npz(X=X),
+    "pickled.npz": PICKLED,
+    "three-dimensions.npz": npz(X=X.reshape(60, 2, 2), y=Y),
+    "complex.npz": npz(X=X + 1j, y=Y),
+    "other-length.npz": npz(X=X, y=Y[:-1]),
+    "indices-out-of-range.npz": npz(
+        X_data=np.ones(2), X_indices=[0, 9], X_indptr=[0, 1, 2], X_shape=[2, 3], y=["a", "b"]
+    ),
+    "claims-to-be-huge.npz": npz(
+        X_data=np.ones(1), X_indices=[0], X_indptr=[0, 1], X_shape=[2**40, 2**40], y=["a"]
+    ),
+    "noise.parquet": b"PAR1" + RNG.bytes(500) + b"PAR1",
+    "noise.arrow": b"ARROW1\0\0" + RNG.bytes(500),
+    "nonsense.svm": "1 2:3\n-1 hello\n",
+    "huge-index.svm": "1 1:1\n-1 999999999999999:1\n",
+    "no-ending": csv(),
+}
+FILES = {**LEARNED, **REFUSED}
+
+
+def test_there_are_enough_files() -> None:
+    assert len(LEARNED) + len(REFUSED) == len(FILES) >= 64
+
+
+@pytest.fixture
+def told(tmp_path: Path, call_cli) -> Callable[[str, str], tuple[int, str]]:
+    """Run a verb on the file of that name; exit code and message, within the time."""
+
+    def tell(verb: str, name: str) -> tuple[int, str]:
+        content = FILES[name]
+        data = content if isinstance(content, bytes) else content.encode()
+        (tmp_path / name).write_bytes(data)
+        start = time.process_time()
+        done = call_cli(f"{verb} {name}", tmp_path)
+        assert time.process_time() - start < MOST_SECONDS
+        assert "Traceback" not in done.stderr + done.stdout
+        assert (tmp_path / name).read_bytes() == data
+        return done.returncode, done.stderr
+
+    return tell
+
+
+@pytest.mark.filterwarnings("ignore::thresher.errors.DistrustedClass")
+@pytest.mark.filterwarnings("ignore::thresher.errors.UncertifiedPhase")
+@pytest.mark.parametrize("name", LEARNED)
+def test_what_can_be_learned_gives_a_model_and_weights(name, told, tmp_path) -> None:
+    code, message = told("learn --sparsity 2 --out model.json --report report.html", name)
+    assert code == 0, message
+    model = load_model(tmp_path / "model.json")
+    assert np.isfinite([*model.weights, model.offset]).all()
+    assert json.loads((tmp_path / "model.json").read_text())["provenance"]["table"] == name
+    code, message = told("audit --sparsity 2 --out weights.csv", name)
+    assert code == 0, message
+    lines = (tmp_path / "weights.csv").read_text().splitlines()[1:]
+    weights = [float(line.rpartition(",")[2]) for line in lines]
+    assert len(weights) >= 6
+    assert all(0 <= weight <= 1 for weight in weights)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_used_is_refused_in_one_line(name, told, tmp_path) -> None:
+    code, message = told("learn --sparsity 2 --out model.json --report report.html", name)
+    assert code in (1, 2)
+    assert message.startswith("thresher: error: ")
+    assert len(message.splitlines()) == 1
+    assert name in message
+    assert [path.name for path in tmp_path.iterdir()] == [name]
