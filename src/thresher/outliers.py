@@ -38,6 +38,8 @@ from thresher.validation import (
     check_positive,
     check_radii,
     check_rows,
+    is_sparse,
+    sum_of_squares,
 )
 
 Status = Literal["tightest", "feasible", "infeasible", "undecided"]
@@ -161,6 +163,33 @@ def remove_outliers(
     search.settle()
     with one_blas_thread():
         return search.certify(rows, r, fraction, limit)
+
+
+def trust_every_row(X: Rows, *, l2_radius: float) -> OutlierRemoval:
+    """All the weight for every row: what Algorithm 2 gives when no variance is too much.
+
+    The upper bound is the trivial one, r²·(1/n)Σ‖x‖²; the lower ones are zero.
+
+    Examples
+    --------
+    >>> removal = trust_every_row(np.array([[3.0, 4.0], [0.0, 1.0]]), l2_radius=0.5)
+    >>> removal.weights, removal.variance_upper, removal.status
+    (array([1., 1.]), 3.25, 'feasible')
+    """
+    n, d = X.shape
+    squares = sum_of_squares(X.data if is_sparse(X) else X)
+    return OutlierRemoval(
+        weights=np.ones(n),
+        variance_lower=0.0,
+        variance_upper=l2_radius**2 * squares / n,
+        optimum_lower=0.0,
+        status="feasible",
+        direction=np.zeros(d),
+        multiplier=np.zeros((0, 0)),
+        factor=np.zeros((d, 0)),
+        n_rounds=0,
+        columns=np.zeros(0, dtype=np.intp),
+    )
 
 
 class _Search:

@@ -77,12 +77,15 @@ class SimulatedRun:
     status : "finished", or "failed" when something was raised; `message` then says what, and
         everything else is how far it got
     error, error_standard_error : of the last halfspace; None without one
-    n_labels, n_queries, n_draws : distinct labels, rows drawn by weight, instances drawn
+    n_labels, n_queries, n_draws : distinct labels, rows drawn by weight (for a method other than
+        Thresher, labels asked for, repetitions too), instances drawn
     label_floor : labels that any active learner needs for the target error, or, without a target,
         for the error reached
     seconds : the learner's own time, without the oracle's
     n_uncertified : phases that missed a certificate, each with an `UncertifiedPhase` warning
-    phases : one record for each finished phase
+    phases : one record for each finished phase; none of a method other than Thresher
+    dirty_labels : dirty share of all labels that were asked for; None without labels, and in
+        records from before it was noted
 
     Examples
     --------
@@ -106,6 +109,7 @@ class SimulatedRun:
     seconds: float
     n_uncertified: int
     phases: tuple[SimulatedPhase, ...]
+    dirty_labels: float | None = None
 
     @property
     def error_floor(self) -> float:
@@ -125,7 +129,8 @@ class SimulatedRun:
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> SimulatedRun:
         """The run that a record describes."""
-        own = {name: record[name] for name in cls.__dataclass_fields__}
+        own = {name: record[name] for name in cls.__dataclass_fields__ if name != "dirty_labels"}
+        own["dirty_labels"] = record.get("dirty_labels")
         own["spec"] = SimulationSpec(**record["spec"])
         own["phases"] = tuple(SimulatedPhase(**phase) for phase in record["phases"])
         return cls(**own)

@@ -1,4 +1,4 @@
-"""A run of the active learner against the malicious oracle, from a spec and a seed to a record."""
+"""A learner's run against the malicious oracle, from a spec and a seed to a record."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from thresher.experiments.contestants import run_method
 from thresher.experiments.records import SimulatedPhase, SimulatedRun
-from thresher.experiments.spec import SimulationSpec, plain
+from thresher.experiments.spec import THRESHER, SimulationSpec, plain
 from thresher.experiments.witness import Stopwatch, Witness
 from thresher.learning import ActiveLearner, PhaseOutcome
 from thresher.simulate import ErrorEstimate, MaliciousOracle, random_target
@@ -50,7 +51,7 @@ def run_simulation(
     ----------
     spec : what is simulated
     seed : integer from 0 on
-    observe : shown the learner's own record of each phase when it is over
+    observe : shown Thresher's own record of each phase when it is over; other methods have none
 
     Examples
     --------
@@ -64,19 +65,20 @@ def run_simulation(
     target_rng, oracle_rng, learner_rng = map(np.random.default_rng, streams)
     oracle = _make_oracle(spec, target_rng, oracle_rng)
     witness, clock = Witness(oracle), Stopwatch()
-    learner = _make_learner(spec, witness, learner_rng)
-    message = _learn(learner, witness, clock, observe)
-    phases = tuple(_phase_record(outcome, witness, oracle) for outcome in learner.phases_)
+    if spec.method == THRESHER:
+        learner = _make_learner(spec, witness, learner_rng)
+        message = _learn(learner, witness, clock, observe)
+        results = _results(learner, message, witness, oracle)
+    else:
+        results = run_method(spec, oracle, witness, clock, learner_rng)
     return SimulatedRun(
         spec=spec,
         seed=int(seed),
         versions=software_versions(),
-        status="failed" if message else "finished",
-        message=message,
         seconds=clock.seconds - witness.clock.seconds,
-        n_uncertified=sum(not outcome.is_certified for outcome in learner.phases_),
-        phases=phases,
-        **_results(spec, learner, phases),
+        label_floor=_label_floor(spec, results["error"]),
+        dirty_labels=witness.dirty_labels(),
+        **results,
     )
 
 
@@ -151,19 +153,26 @@ def _phase_record(
 
 
 def _results(
-    spec: SimulationSpec, learner: ActiveLearner, phases: tuple[SimulatedPhase, ...]
+    learner: ActiveLearner, message: str, witness: Witness, oracle: MaliciousOracle
 ) -> dict[str, Any]:
     """What the run reached and what it cost, also if it failed on the way."""
-    error = phases[-1].error if phases else None
-    aim = error if spec.target_error is None else spec.target_error
+    phases = tuple(_phase_record(outcome, witness, oracle) for outcome in learner.phases_)
     return {
-        "error": error,
+        "status": "failed" if message else "finished",
+        "message": message,
+        "error": phases[-1].error if phases else None,
         "error_standard_error": phases[-1].error_standard_error if phases else None,
         "n_labels": learner.n_labels_,
-        "label_floor": None if aim is None else spec.label_floor(aim),
         "n_queries": learner.n_queries_,
         "n_draws": learner.n_draws_,
+        "n_uncertified": sum(not outcome.is_certified for outcome in learner.phases_),
+        "phases": phases,
     }
+
+
+def _label_floor(spec: SimulationSpec, error: float | None) -> float | None:
+    aim = error if spec.target_error is None else spec.target_error
+    return None if aim is None else spec.label_floor(aim)
 
 
 def software_versions() -> dict[str, str]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from thresher.learning import PracticalSchedule, Task, plan
+from thresher.rivals.methods import METHODS
 from thresher.simulate import (
     ADVERSARIES,
     Adversary,
@@ -33,6 +35,7 @@ DISTRIBUTIONS: dict[str, type[Any]] = {
     "student-t": StudentT,
 }
 NOBODY = "none"
+THRESHER = "thresher"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +54,10 @@ class SimulationSpec:
     label_budget : most distinct labels that may be paid; the schedule decides if not given
     target_error : error at which learning may stop; as far as possible if not given
     schedule : parameters of `PracticalSchedule` that are not to have their default
+    method : "thresher", or a name in `rivals.methods.METHODS`. A method gets as many labels as
+        Thresher would
+    budget_factor : how many times as many labels the learner gets; not every method is meant for
+        few
 
     Raises
     ------
@@ -75,6 +82,8 @@ class SimulationSpec:
     label_budget: int | None = None
     target_error: float | None = None
     schedule: Mapping[str, Any] = field(default_factory=dict)
+    method: str = THRESHER
+    budget_factor: float = 1.0
 
     def __post_init__(self) -> None:
         n_features = check_count(self.n_features, "n_features")
@@ -93,19 +102,25 @@ class SimulationSpec:
             )
         self.make_adversary()  # refuses a strength that the adversary does not have
         self.make_schedule()
+        self._check_learner()
         _ = self.task
 
     @property
     def task(self) -> Task:
         """What the learner is told."""
         told = self.noise_rate if self.told_noise_rate is None else self.told_noise_rate
-        return Task(
+        task = Task(
             n_features=self.n_features,
             sparsity=self.sparsity,
             noise_rate=told,
             target_error=self.target_error,
             label_budget=self.label_budget,
         )
+        budget = task.label_budget
+        if self.method != THRESHER:  # which decides itself how much of a budget it needs
+            budget = PracticalSchedule().n_labels(task)
+        factor = self.budget_factor
+        return replace(task, label_budget=None if budget is None else math.ceil(factor * budget))
 
     @property
     def error_floor(self) -> float:
@@ -152,10 +167,28 @@ class SimulationSpec:
         return PracticalSchedule(**self.schedule)
 
     def as_record(self) -> dict[str, Any]:
-        """The parameters as plain numbers and names."""
+        """The parameters as plain numbers and names.
+
+        Those in `LATER` only if they are not what they were before there was a choice: a record
+        and the identity of a run stay as they were.
+        """
         schedule = {name: plain(value) for name, value in self.schedule.items()}
         values = {**asdict(self), "schedule": schedule}
+        for name, default in LATER.items():
+            if values[name] == default:
+                del values[name]
         return {name: plain(value) for name, value in values.items()}
+
+    def _check_learner(self) -> None:
+        _check_name(self.method, "method", {THRESHER: None, **METHODS})
+        check_positive(self.budget_factor, "budget_factor")
+        if self.method != THRESHER and self.schedule:
+            raise ValueError(f"schedule is Thresher's: leave it out for the method {self.method!r}")
+        if self.method == THRESHER and self.label_budget is None and self.budget_factor != 1:
+            raise ValueError("budget_factor multiplies label_budget, which is not given")
+
+
+LATER: dict[str, Any] = {"method": THRESHER, "budget_factor": 1.0}
 
 
 def plain(value: Any) -> Any:

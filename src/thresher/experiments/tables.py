@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from thresher.experiments.records import SimulatedPhase, SimulatedRun
-from thresher.experiments.spec import NOBODY, SimulationSpec
+from thresher.experiments.spec import NOBODY, THRESHER, SimulationSpec
+from thresher.rivals.methods import METHODS
 from thresher.text_tables import Column, count, decimals, format_columns, rate, share
 
 QUANTILES = {"best": 0.0, "25%": 0.25, "median": 0.5, "75%": 0.75, "worst": 1.0}
@@ -30,10 +31,12 @@ def describe_spec(spec: SimulationSpec) -> str:
     if spec.task.noise_rate != spec.noise_rate:
         told = f"; the learner is told {spec.task.noise_rate:g}"
     aims = []
+    if spec.method != THRESHER:
+        aims.append(f"learned by {METHODS[spec.method].title}")
     if spec.target_error is not None:
         aims.append(f"target error {spec.target_error:g}")
     if spec.label_budget is not None:
-        aims.append(f"at most {count(spec.label_budget)} labels")
+        aims.append(f"at most {count(spec.task.label_budget)} labels")
     rows = f"{spec.sparsity:,} of {spec.n_features:,} features, {spec.distribution} rows"
     return "\n".join([f"{rows}, {dirt}{told}", *filter(None, ["; ".join(aims)])])
 
@@ -52,7 +55,7 @@ def describe_phases(run: SimulatedRun) -> str:
     if run.message:
         head += f" ({' '.join(run.message.split())})"
     if not run.phases:
-        return f"{head}; no phase was finished"
+        return head if run.spec.method != THRESHER else f"{head}; no phase was finished"
     return "\n\n".join(
         [head, format_columns(_drawn(run.phases)), format_columns(_learned(run.phases))]
     )
@@ -149,9 +152,10 @@ def _remarks(runs: Sequence[SimulatedRun], finished: Sequence[SimulatedRun]) -> 
         remarks["target error"] = (
             f"{rate(spec.target_error)}  reached by {n_reached} of {len(runs)} seeds"
         )
-    n_phases = sum(len(run.phases) for run in runs)
-    n_uncertified = sum(run.n_uncertified for run in runs)
-    remarks["uncertified phases"] = f"{n_uncertified} of {n_phases}"
+    if spec.method == THRESHER:
+        n_phases = sum(len(run.phases) for run in runs)
+        n_uncertified = sum(run.n_uncertified for run in runs)
+        remarks["uncertified phases"] = f"{n_uncertified} of {n_phases}"
     for run in runs:
         if run.status == "failed":
             remarks[f"seed {run.seed} failed"] = " ".join(run.message.split())

@@ -106,9 +106,16 @@ class Witness:
         dirty = float(weights[~self._oracle.is_clean(ids)].sum())
         return _share(dirty, float(weights.sum()))
 
-    def dirty_labels(self, *, phase: int) -> float | None:
-        """The dirty share of the labels bought in the phase; None without labels."""
+    def dirty_labels(self, *, phase: int | None = None) -> float | None:
+        """The dirty share of the labels bought in the phase, or in all; None without labels."""
+        if phase is None:
+            return _share(self._n_dirty_labels.total(), self.n_queries)
         return _share(self._n_dirty_labels[phase], self._n_labels[phase])
+
+    @property
+    def n_queries(self) -> int:
+        """How many labels were asked for, repetitions too."""
+        return self._n_labels.total()
 
     def _count_dirty(self, ids: IdArray) -> int:
         return int(np.count_nonzero(~self._oracle.is_clean(ids)))

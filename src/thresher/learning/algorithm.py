@@ -59,13 +59,15 @@ def learn(
     schedule: Schedule,
     rng: np.random.Generator,
     observe: Callable[[PhaseOutcome], object] | None = None,
+    history: History = (),
 ) -> Generator[Request, Any, History]:
     """The history of a run of Algorithm 1; its last halfspace is the answer.
 
     The comments are the paper's line numbers. Drawing and labeling are the driver's work: the
     generator yields a `DrawRequest` and is sent a `Draw`, yields a `LabelRequest` and is sent one
     label for each of its ids. A draw without a usable row ends the run with what was learned.
-    `observe` is shown the outcome of each phase.
+    `observe` is shown the outcome of each phase. With a `history`, the run goes on from there: a
+    method of another kind may have had the first phase.
 
     Examples
     --------
@@ -76,7 +78,8 @@ def learn(
     (1, array([0., 0., 0.]))
     """
     halfspace, examples = np.zeros(task.n_features), ExampleStore(schedule.reuse_labels)  # 2
-    history: History = ()
+    if history:
+        halfspace = history[-1].halfspace
     while (phase := schedule.next_phase(task, history)) is not None:  # 1, 3
         band = Band(halfspace, phase.band_width if history else np.inf)
         drawn: Draw = yield draw_request(phase, band)  # 4, 5

@@ -21,9 +21,10 @@ class Phase:
     loss_tolerance : how far above its minimum the hinge loss may stay (κ)
     outlier_fraction : the share of row weight that may be removed as outlying (ξ_k)
     max_variance : the variance that the kept weight may show, C(b_k² + r_k²) with C = 2·C2;
-        None asks for the least variance that can be reached
+        None asks for the least variance that can be reached, and infinity for nothing: every row
+        keeps its whole weight
     variance_tolerance : relative gap at which the search for the least variance stops
-    max_abs_entry : rows with a larger absolute entry are pruned (ν_k)
+    max_abs_entry : rows with a larger absolute entry are pruned (ν_k); none if infinite
     n_unlabeled : how many rows of the band are collected (n_k)
     max_draws : how many draws that may take (N_k)
     n_queries : how many of them are drawn, with replacement, to be labeled (m_k); None uses every

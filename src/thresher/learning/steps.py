@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from thresher.learning.examples import LabeledRows
 from thresher.learning.phase import Phase
 from thresher.learning.sampling import Pool
 from thresher.oracles import DrawRequest
-from thresher.outliers import OutlierRemoval, remove_outliers
+from thresher.outliers import OutlierRemoval, remove_outliers, trust_every_row
 from thresher.solvers import HingeMinimum, minimize_hinge
 from thresher.validation import FloatArray, Rows, is_sparse
 
@@ -55,6 +56,8 @@ def remove_by_class(
 
 
 def _remove(rows: Rows, phase: Phase) -> OutlierRemoval:
+    if phase.max_variance == math.inf:
+        return trust_every_row(rows, l2_radius=phase.l2_radius)
     return remove_outliers(
         rows,
         l2_radius=phase.l2_radius,

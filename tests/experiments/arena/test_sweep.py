@@ -108,7 +108,7 @@ REFUSED = {
     "unknown key": (f"seed = 3\n{WORLD}", "unknown key 'seed'; known are .*pilot_seeds, seeds"),
     "unknown key of a world": (f"{WORLD}eta = 1", "unknown key 'eta'; known are .*noise_rate"),
     "schedule in a world": (f"{WORLD}schedule = {{}}", "unknown key 'schedule'"),
-    "unknown key of a learner": (f"{LEARNER}eta = 1\n{WORLD}", "known are name, schedule"),
+    "unknown key of a learner": (f"{LEARNER}eta = 1\n{WORLD}", "known are .*name, schedule"),
     "unknown parameter": (
         scheduled("size = 3"),
         "schedule must be one of .*shrink.*; got 'size'",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from thresher.experiments.arena.trials import Trial
-from thresher.experiments.spec import NOBODY, SimulationSpec
+from thresher.experiments.spec import LATER, NOBODY, THRESHER, SimulationSpec
 
 MAX_RUNS = 1_000_000
 KINDS = ("worlds", "adversaries", "budgets")
-SPEC_KEYS = set(SimulationSpec.__dataclass_fields__) - {"schedule"}
+LEARNER_KEYS = {"schedule", *LATER}  # of the spec; a learner has a name, too
+SPEC_KEYS = set(SimulationSpec.__dataclass_fields__) - LEARNER_KEYS
 _REQUIRED = {"n_features", "sparsity"}
 
 
@@ -36,14 +37,14 @@ def expand_blocks(
     parts = [_blocks(content, key, origin) for key in KINDS]
     _check_size(n_seeds * math.prod(map(len, [learners, *parts])), origin)
     entries: dict[str, tuple[str, SimulationSpec]] = {}
-    for (name, schedule), *blocks in itertools.product(learners.items(), *parts):
-        spec = _make_spec(blocks, schedule, origin)
+    for (name, learner), *blocks in itertools.product(learners.items(), *parts):
+        spec = _make_spec(blocks, learner, origin)
         entries.setdefault(Trial(name, spec, 0).id, (name, spec))
     return tuple(entries.values())
 
 
 def _make_spec(
-    blocks: Sequence[Mapping[str, Any]], schedule: Mapping[str, Any], origin: str
+    blocks: Sequence[Mapping[str, Any]], learner: Mapping[str, Any], origin: str
 ) -> SimulationSpec:
     merged: dict[str, Any] = {}
     for block in blocks:
@@ -57,29 +58,38 @@ def _make_spec(
     if merged.get("noise_rate", 0) == 0:  # whoever the adversary is, it has nothing to do
         merged.update(adversary=NOBODY, strength=None)
     try:
-        return SimulationSpec(**merged, schedule=dict(schedule))
+        return SimulationSpec(**merged, **learner)
     except (TypeError, ValueError, OverflowError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{origin}, {_describe(merged)}: {error}") from error
 
 
 def _learners(content: Mapping[str, Any], origin: str) -> dict[str, dict[str, Any]]:
-    """The schedule of each learner by its name; values of a list are told apart in the name."""
+    """The spec's part of each learner by its name; values of a list are told apart in the name."""
     found: dict[str, dict[str, Any]] = {}
-    for block in _block_list(content, "learners", origin) or [{"name": "thresher"}]:
-        check_keys(block, {"name", "schedule"}, f"{origin}, [[learners]]")
-        name, schedule = block.get("name"), block.get("schedule", {})
-        if not isinstance(name, str) or not name:
-            raise ValueError(f"{origin}: every block of [[learners]] must have a name")
-        where = f"{origin}, the schedule of {name!r}"
-        if not isinstance(schedule, dict):
-            raise TypeError(f"{where} must be a table, got {schedule!r}")
-        varied = [key for key, value in schedule.items() if isinstance(value, list)]
-        for choice in _choices(schedule, where):
-            full_name = ", ".join([name, *(f"{key} {choice[key]}" for key in varied)])
-            if found.setdefault(full_name, choice) != choice:
-                raise ValueError(f"{origin} has two learners {full_name!r} with unequal schedules")
+    for block in _block_list(content, "learners", origin) or [{"name": THRESHER}]:
+        check_keys(block, {"name", *LEARNER_KEYS}, f"{origin}, [[learners]]")
+        for full_name, learner in _learners_of(block, origin):
+            if found.setdefault(full_name, learner) != learner:
+                raise ValueError(f"{origin} has two unequal learners {full_name!r}")
     return found
+
+
+def _learners_of(block: Mapping[str, Any], origin: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every learner of one block: one for each combination of the values in its lists."""
+    name, schedule = block.get("name", block.get("method") and ""), block.get("schedule", {})
+    if not isinstance(name, str) or not (name or "method" in block):
+        raise ValueError(f"{origin}: every block of [[learners]] must have a name or a method")
+    where = f"{origin}, the learner {name or block['method']!r}"
+    if not isinstance(schedule, dict):
+        raise TypeError(f"{where} must have a table as its schedule, got {schedule!r}")
+    options = {key: block[key] for key in LATER if key in block}
+    varied = [key for key, value in {**options, **schedule}.items() if isinstance(value, list)]
+    for chosen, plan in itertools.product(_choices(options, where), _choices(schedule, where)):
+        values = {**chosen, **plan}
+        told = [key for key in varied if name or key != "method"]
+        parts = [str(name or values["method"]), *(f"{key} {values[key]}" for key in told)]
+        yield ", ".join(parts), {**chosen, "schedule": plan}
 
 
 def _blocks(content: Mapping[str, Any], key: str, origin: str) -> list[dict[str, Any]]:

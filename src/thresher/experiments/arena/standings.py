@@ -16,9 +16,11 @@ from thresher.experiments.arena.summary import (
 )
 from thresher.experiments.arena.sweep import Sweep
 from thresher.experiments.arena.trials import FlatRecord
+from thresher.experiments.spec import LATER
 
 # What makes a world: everything but who plays in it.
-WORLD_KEYS = tuple(name for name in CELL_KEYS if name not in ("adversary", "strength"))
+_PLAYERS = {"adversary", "strength", *LATER}
+WORLD_KEYS = tuple(name for name in CELL_KEYS if name not in _PLAYERS)
 
 # How a value is said, and what its absence means.
 _WORDS = {
@@ -129,18 +131,18 @@ class Standings:
         return world.describe(self.varying or WORLD_KEYS)
 
     def name_learner(self, cell: Cell) -> str:
-        """The learner's name, with its schedule where another one bears the same name."""
-        name, schedule = cell.key["learner"], _schedule(cell)
-        if len(self._schedules[name]) == 1:
+        """The learner's name, with its options where another one bears the same name."""
+        name, options = cell.key["learner"], _options(cell)
+        if len(self._options[name]) == 1:
             return str(name)
-        told = [f"{key.removeprefix('schedule.')} {value}" for key, value in schedule]
+        told = [f"{key.removeprefix('schedule.')} {value}" for key, value in options]
         return f"{name} ({', '.join(told) or 'defaults'})"
 
     @cached_property
-    def _schedules(self) -> dict[str, set[tuple[tuple[str, Any], ...]]]:
+    def _options(self) -> dict[str, set[tuple[tuple[str, Any], ...]]]:
         found: dict[str, set[tuple[tuple[str, Any], ...]]] = {}
         for cell in cells_of(self.records):
-            found.setdefault(cell.key["learner"], set()).add(_schedule(cell))
+            found.setdefault(cell.key["learner"], set()).add(_options(cell))
         return found
 
     def _worst(self) -> list[Cell]:
@@ -221,8 +223,11 @@ def _family(cell: Cell) -> tuple[tuple[str, Any], ...]:
     return tuple((name, value) for name, value in cell.key.items() if name != "strength")
 
 
-def _schedule(cell: Cell) -> tuple[tuple[str, Any], ...]:
-    return tuple(item for item in cell.key.items() if item[0].startswith("schedule."))
+def _options(cell: Cell) -> tuple[tuple[str, Any], ...]:
+    """What the learner has other than by default: method, share of labels, schedule."""
+    later = {name: value for name, value in cell.key.items() if LATER.get(name, value) != value}
+    schedule = (item for item in cell.key.items() if item[0].startswith("schedule."))
+    return (*later.items(), *schedule)
 
 
 def _world_key(cell: Cell) -> tuple[Any, ...]:

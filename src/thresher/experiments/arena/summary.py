@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from thresher.experiments.arena.trials import FlatRecord, Trial
-from thresher.experiments.spec import SimulationSpec
+from thresher.experiments.spec import LATER, SimulationSpec
 
 WORST_ERROR = 0.5  # of a run that gave no halfspace: as good as guessing
 
@@ -115,7 +115,8 @@ def cell_key(record: FlatRecord) -> dict[str, Any]:
     (True, False)
     """
     schedule = {name: record[name] for name in sorted(record) if name.startswith("schedule.")}
-    return {"learner": record["learner"], **{k: record.get(k) for k in CELL_KEYS}, **schedule}
+    known = {name: record.get(name, LATER.get(name)) for name in CELL_KEYS}
+    return {"learner": record["learner"], **known, **schedule}
 
 
 def worst_strengths(

@@ -22,6 +22,10 @@ The blocks are multiplied, and a list inside a block stands for each of its valu
     name = "own labels only"
     schedule = { reuse_labels = false }
 
+    [[learners]]
+    method = "zhang-2018"        # of `rivals.methods.METHODS`; its own name if it has no other
+    budget_factor = 10           # it gets ten times the labels
+
     [[budgets]]
     label_budget = 200
 

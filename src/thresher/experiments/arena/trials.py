@@ -24,6 +24,7 @@ _OUTCOME = (
     "label_floor",
     "n_queries",
     "n_draws",
+    "dirty_labels",
     "n_uncertified",
     "seconds",
 )

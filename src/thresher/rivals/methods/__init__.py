@@ -1,8 +1,17 @@
 """The methods of the literature, under one interface: they learn from the arena's own oracle.
 
 interface.py   what a method is, and what it may ask
+phase_loop.py  those that are Algorithm 1 with switches: the earlier and the later phase loops
+
+Each module has a tuple `METHODS`; `METHODS` here has all of them by name.
 """
 
+from thresher.rivals.methods import phase_loop
 from thresher.rivals.methods.interface import Method, Source, draw_labeled, unit
 
-__all__ = ["Method", "Source", "draw_labeled", "unit"]
+_MODULES = (phase_loop,)
+METHODS: dict[str, Method] = {
+    method.name: method for module in _MODULES for method in module.METHODS
+}
+
+__all__ = ["METHODS", "Method", "Source", "draw_labeled", "unit"]

@@ -1,0 +1,180 @@
+"""The phase loops of the literature: Algorithm 1 with some of its steps left out.
+
+All of them narrow a band around the current halfspace (but the last), and minimize a hinge loss on
+labels from the band near the current halfspace:
+
+                          outliers     constraint   prune   threshold   labels
+Balcan–Long 2013          stay         l2           no      no          of all rows drawn
+Awasthi et al. 2016       stay         l2, l1       no      yes         of all rows drawn
+Awasthi–Balcan–Long 2017  variance     l2           no      no          of a sample by weight
+Zhang 2018                stay         l2 and l1    no      yes         of all rows drawn
+Zeng–Shen 2025            sparse var.  l2 and l1    yes     yes         of all rows, one phase
+Algorithm 1               sparse var.  l2 and l1    yes     yes         of a sample by weight
+
+Without l1 constraint and threshold, a loop is told that every feature matters: s = d makes both
+empty. Constants, sample sizes and stopping rules are those of `PracticalSchedule`, for all alike:
+what a comparison shows is what the steps are worth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from thresher.errors import LearningStopped
+from thresher.learning import PracticalSchedule, Task
+from thresher.learning.algorithm import LabelRequest, learn
+from thresher.learning.history import History
+from thresher.rivals.methods.interface import Method, Source
+from thresher.validation import FloatArray
+
+
+@dataclass(frozen=True)
+class PhaseLoop:
+    """Algorithm 1 with a schedule that leaves some of its steps out.
+
+    Parameters
+    ----------
+    schedule : which steps, and the constants
+    is_dense : whether it is to treat every feature as one that matters
+    is_realizable : whether it takes every label for true, and so narrows as far as labels reach
+
+    Examples
+    --------
+    >>> from thresher.simulate import Gaussian, MaliciousOracle, random_target
+    >>> source = MaliciousOracle(distribution=Gaussian(40), target=random_target(40, 3, 0),
+    ...                          noise_rate=0.0, adversary=None, random_state=0)
+    >>> task = Task(n_features=40, sparsity=3, noise_rate=0.0, label_budget=300)
+    >>> loop = PhaseLoop(PracticalSchedule(remove_outliers=False))
+    >>> w = loop(source, task, np.random.default_rng(0))
+    >>> source.error_rate(w) < 0.01, source.n_labels <= 300
+    (True, True)
+    """
+
+    schedule: PracticalSchedule
+    is_dense: bool = False
+    is_realizable: bool = False
+
+    def __call__(self, source: Source, task: Task, rng: np.random.Generator) -> FloatArray:
+        """The halfspace of the last phase.
+
+        Raises
+        ------
+        LearningStopped : the source had no usable row in the first phase
+        """
+        if self.is_dense:
+            task = replace(task, sparsity=task.n_features)
+        if self.is_realizable:
+            task = replace(task, noise_rate=0.0)
+        history = drive(source, task, self.schedule, rng)
+        if not history:
+            raise LearningStopped("the source gave no usable row in the first phase")
+        return history[-1].halfspace
+
+
+def drive(
+    source: Source,
+    task: Task,
+    schedule: PracticalSchedule,
+    rng: np.random.Generator,
+    history: History = (),
+) -> History:
+    """What happened in a run of Algorithm 1 that gets everything it asks for from the source.
+
+    Examples
+    --------
+    >>> from thresher.simulate import Gaussian, MaliciousOracle, random_target
+    >>> source = MaliciousOracle(distribution=Gaussian(9), target=random_target(9, 2, 0),
+    ...                          noise_rate=0.0, adversary=None, random_state=0)
+    >>> task = Task(n_features=9, sparsity=2, noise_rate=0.0, label_budget=50)
+    >>> [outcome.n_labels for outcome in drive(source, task, PracticalSchedule(localize=False),
+    ...                                        np.random.default_rng(0))]
+    [50]
+    """
+    run = learn(task, schedule, rng, history=history)
+    answer: Any = None
+    while True:
+        try:
+            request = run.send(answer)
+        except StopIteration as end:
+            return end.value
+        if isinstance(request, LabelRequest):
+            answer = source.reveal(request.ids)
+        else:
+            answer = source.draw(request)
+
+
+def _awasthi_et_al() -> PhaseLoop:
+    """Zhang's loop before Zhang: its l1 constraint does not shrink.
+
+    Departure: theirs is ‖w‖₁ ≤ √s. The ball of radius 2√s around the last halfspace is the
+    smallest one around it that surely holds theirs, and the hinge solver knows no other.
+    """
+    return PhaseLoop(replace(ZHANG.schedule, shrink_l1_radius=False))
+
+
+# Labels a phase that a dense loop needs, over the number of features: six would be as many as a
+# sparse loop gets for each feature that matters, but leave no second phase to most budgets.
+DENSE_LABELS = 1.0
+
+BALCAN_LONG = PhaseLoop(
+    PracticalSchedule(
+        remove_outliers=False,
+        prune_rows=False,
+        sample_labels=False,
+        min_labels_per_phase=DENSE_LABELS,
+    ),
+    is_dense=True,
+    is_realizable=True,
+)
+AWASTHI_BALCAN_LONG = PhaseLoop(
+    PracticalSchedule(sparse_removal=False, prune_rows=False, min_labels_per_phase=DENSE_LABELS),
+    is_dense=True,
+)
+ZHANG = PhaseLoop(PracticalSchedule(remove_outliers=False, prune_rows=False, sample_labels=False))
+ZENG_SHEN = PhaseLoop(PracticalSchedule(localize=False, sample_labels=False))
+
+METHODS = (
+    Method(
+        name="balcan-long",
+        title="Balcan–Long 2013",
+        learn=BALCAN_LONG,
+        is_active=True,
+        is_sparse=False,
+        claim="no noise; labels grow with log(1/ε)",
+    ),
+    Method(
+        name="awasthi-et-al-2016",
+        title="Awasthi et al. 2016",
+        learn=_awasthi_et_al(),
+        is_active=True,
+        is_sparse=True,
+        claim="Ω(ε) adversarial label noise",
+    ),
+    Method(
+        name="awasthi-balcan-long",
+        title="Awasthi–Balcan–Long 2017",
+        learn=AWASTHI_BALCAN_LONG,
+        is_active=True,
+        is_sparse=False,
+        claim="Ω(ε) malicious noise, from d² rows",
+    ),
+    Method(
+        name="zhang-2018",
+        title="Zhang 2018",
+        learn=ZHANG,
+        is_active=True,
+        is_sparse=True,
+        claim="Ω(ε) adversarial label noise, from Õ(s) labels",
+    ),
+    Method(
+        name="zeng-shen",
+        title="Zeng–Shen 2025",
+        learn=ZENG_SHEN,
+        is_active=False,
+        is_sparse=True,
+        claim="a constant rate of malicious noise, given a margin",
+    ),
+)
