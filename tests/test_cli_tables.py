@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -108,6 +109,25 @@ def test_every_format_is_learned_alike(name, folder, call_cli, table):
     np.testing.assert_array_equal(models[0].support, models[1].support)
     if name != "t.svm":  # which is learned as a sparse table, whose columns are not centered
         np.testing.assert_allclose(models[0].weights, models[1].weights, atol=1e-12)
+
+
+def test_a_column_that_numbers_the_rows_is_pointed_out(folder, call_cli):
+    lines = (folder / "mail.csv").read_text().replace("\nr", "\n")
+    (folder / "numbered.csv").write_text(lines)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        done = call_cli("learn numbered.csv --noise-rate 0.1 --sparsity 2", folder)
+        assert done.returncode == 0
+        hint = "column 'id' numbers the rows; unless it is a feature, say --id-column id"
+        assert done.stderr == f"thresher: warning: {hint}\n"
+        assert call_cli(f"learn numbered.csv {OPTIONS}", folder).stderr == ""
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure(folder):
+    command = f"{sys.executable} -m thresher learn mail.csv {OPTIONS} | head -1"
+    done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True)
+    assert done.stdout.startswith("mail.csv: ")
+    assert done.stderr == ""
 
 
 # -- audit -------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -19,6 +19,7 @@ from thresher.table_files import LabeledTable
 MARGINS = hnp.arrays(np.float64, st.integers(1, 30), elements=st.floats(-1e300, 1e300))
 
 
+@settings(deadline=None)
 @given(MARGINS)
 def test_agreement_is_a_share_that_grows_with_the_margin(margins):
     agreement = agreement_of(margins)
@@ -26,6 +27,7 @@ def test_agreement_is_a_share_that_grows_with_the_margin(margins):
     assert np.all(np.diff(agreement[np.argsort(margins)]) >= 0)
 
 
+@settings(deadline=None)
 @given(MARGINS.filter(lambda margins: np.all(np.abs(margins) < 1e150)), st.integers(-300, 300))
 def test_agreement_does_not_depend_on_the_units_of_scores(margins, power):
     small = np.where(np.abs(margins) < 1e-100, 0.0, margins)

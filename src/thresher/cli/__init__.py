@@ -7,6 +7,7 @@ its options, and a function that does the work by calling the library.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from thresher.cli.verb import MISUSE, Misuse, Parser, Verb, add_verbs
 
 __all__ = ["VERBS", "Verb", "build_parser", "main"]
 
-FAILURE, INTERRUPTED = 1, 130
+FAILURE, INTERRUPTED, CLOSED = 1, 130, 141  # the last two as shells number signals
 VERBS = (
     demo.VERB,
     learn.VERB,
@@ -44,6 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _tell_warning
             verb.run(options)
+    except BrokenPipeError:  # whoever read what is printed has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CLOSED
     except KeyboardInterrupt:
         print("thresher: interrupted", file=sys.stderr)
         return INTERRUPTED

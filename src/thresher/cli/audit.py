@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from thresher.cli.examining import add_table_options, examined
+from thresher.cli.examining import add_table_options, examined, write_report
 from thresher.cli.values import new_file_ending_in
 from thresher.cli.verb import Verb
 
@@ -16,32 +16,20 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     weights = new_file_ending_in(".csv")
     add("--out", type=weights, metavar="WEIGHTS.csv", help="write a weight for every row")
-    page = new_file_ending_in(".html")
-    add("--report", type=page, metavar="FILE.html", help="write a page with pictures about it all")
 
 
 def _run(options: argparse.Namespace) -> None:
     """Examine, tell, write."""
     findings = examined(options)
-    from thresher.findings import terminal  # here, so that --help stays quick
+    from thresher.findings.terminal import describe_audit  # here, so that --help stays quick
 
-    tell = (
-        terminal.describe_table,
-        terminal.describe_suspects,
-        terminal.describe_groups,
-        terminal.describe_proof,
-    )
-    print("\n\n".join(describe(findings) for describe in tell))
+    print(describe_audit(findings))
     if options.out is not None:
         from thresher.findings.csv_files import save_weights
 
         save_weights(findings, options.out)
         print(f"\nWeights: {options.out}")
-    if options.report is not None:
-        from thresher.findings.report import save_report
-
-        save_report(findings, options.report)
-        print(f"\nReport: {options.report}")
+    write_report(findings, options)
 
 
 VERB = Verb(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thresher.cli.values import choices, noise_rate, whole_number
+from thresher.cli.values import choices, new_file_ending_in, noise_rate, whole_number
 from thresher.cli.verb import refusing_misuse
 
 if TYPE_CHECKING:
@@ -37,12 +38,14 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--one-hot", action="store_true", help="a column of 0 and 1 for each value of a text")
     add("--seed", type=whole_number(0), default=0, metavar="K", help="of the folds (0)")
+    page = new_file_ending_in(".html")
+    add("--report", type=page, metavar="FILE.html", help="write a page with pictures about it all")
 
 
 def examined(options: argparse.Namespace) -> Findings:
     """What is found in the file, with a progress bar while it is read and while it is learned."""
     from thresher.findings import examine  # here, so that --help stays quick
-    from thresher.findings.reading import read_with_progress
+    from thresher.findings.reading import numbering_columns, read_with_progress
 
     with refusing_misuse():
         sparsities = _sparsities(options)
@@ -53,6 +56,12 @@ def examined(options: argparse.Namespace) -> Findings:
         id_column=options.id_column,
         one_hot=options.one_hot,
     )
+    for name in numbering_columns(table):
+        warnings.warn(
+            f"column {name!r} numbers the rows; unless it is a feature, say --id-column {name}",
+            UserWarning,
+            stacklevel=1,
+        )
     return examine(
         table,
         name=options.file.name,
@@ -61,6 +70,15 @@ def examined(options: argparse.Namespace) -> Findings:
         seed=options.seed,
         verbose=True,
     )
+
+
+def write_report(findings: Findings, options: argparse.Namespace) -> None:
+    """Write the page, if it is wanted, and say where it is."""
+    from thresher.findings.report import save_report  # here, so that --help stays quick
+
+    if options.report is not None:
+        save_report(findings, options.report)
+        print(f"\nReport: {options.report}")
 
 
 def refuse_to_overwrite(read: Path, *written: Path | None) -> None:

@@ -132,7 +132,7 @@ def examine(
     >>> table = LabeledTable(X, y, ["a", "b", "c", "d"], np.arange(300), "answer")
     >>> findings = examine(table, sparsities=(1,))
     >>> findings.classifier.support_, int((findings.suspects < 6).sum())
-    (array([1]), 5)
+    (array([1]), 6)
     """
     if table.y is None:
         raise ValueError("table must have labels")

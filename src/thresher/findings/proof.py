@@ -58,7 +58,7 @@ def assumptions(findings: Findings) -> list[str]:
     """What was taken for granted."""
     rate, n_rows = findings.chosen.noise_rate, findings.table.n_rows
     return [
-        f"At most {100 * rate:.3g}% of the rows are planted ({int(rate * n_rows):,} of "
+        f"At most {100 * rate:.3g}% of the rows are planted ({findings.suspects.size:,} of "
         f"{n_rows:,}), their features and their labels. More of them may steer the model.",
         "One linear boundary separates most of the other rows.",
     ]

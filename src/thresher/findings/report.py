@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from thresher.files import write_text
-from thresher.findings.evidence import Group
 from thresher.findings.examination import Findings
 from thresher.findings.pictures import picture_of_features, picture_of_phases, picture_of_trust
 from thresher.findings.proof import assumptions, not_proven, proven
 from thresher.findings.suspicion import NEXT_TO_NOTHING
+from thresher.findings.tables import (
+    Table,
+    table_of_choices,
+    table_of_contrasts,
+    table_of_features,
+    table_of_phases,
+    table_of_suspects,
+)
 from thresher.page import Html, cell, definitions, document, element, join, table
 
 MAX_ROWS = 20  # of the suspects shown one a line
@@ -86,38 +91,16 @@ def _sentences(title: str, sentences: Iterable[str]) -> Html:
 
 def _model(findings: Findings) -> Iterable[Html]:
     yield _picture(picture_of_features, findings)
-    model = findings.classifier.best_
-    order = np.argsort(-np.abs(model._weights), kind="stable")
-    classes = findings.classifier.classes_.tolist()
-    lines = [
-        [
-            findings.table.feature_names[model.support_[j]],
-            f"{model._weights[j]:+.3f}",
-            str(classes[int(model._weights[j] > 0)]),
-            f"{model.coef_[0, model.support_[j]]:+.4g}",
-        ]
-        for j in order
-    ]
-    head = ["feature", "weight", "speaks for", "weight\nper unit"]
-    content = _table(head, lines, label="features of the model", words=(2,))
-    yield element("details", element("summary", "Every feature in use"), content)
-    path = findings.classifier.path_
-    if len(path) > 1:
+    summary = element("summary", "Every feature in use")
+    features = _shown(table_of_features(findings), label="features of the model")
+    yield element("details", summary, features)
+    if len(findings.classifier.path_) > 1:
         yield element("p", "Numbers of features that were tried on held-out rows:")
-        chosen = findings.chosen
-        tried = [
-            [
-                f"{point.sparsity}{' (chosen)' if point == chosen else ''}",
-                f"{point.error:.2%}",
-                f"{point.standard_error:.2%}",
-            ]
-            for point in path
-        ]
-        yield _table(["at most", "error", "standard\nerror"], tried, label="choices")
+        yield _shown(table_of_choices(findings), label="choices")
 
 
 def _suspects(findings: Findings) -> Iterable[Html]:
-    suspicion, suspects = findings.suspicion, findings.suspects
+    suspects = findings.suspects
     yield element(
         "p",
         f"{suspects.size:,} rows, as many as may be planted. Trust is how much a row counted in "
@@ -125,21 +108,7 @@ def _suspects(findings: Findings) -> Iterable[Html]:
         "is the agreement, halved for a row without trust.",
     )
     yield _picture(picture_of_trust, findings)
-    names = findings.table.feature_names
-    lines = [
-        [
-            str(findings.table.ids[row]),
-            str(findings.labels[row]),
-            str(findings.predictions[row]),
-            f"{suspicion.trust[row]:.2f}",
-            f"{suspicion.agreement[row]:.2f}",
-            f"{suspicion.weight[row]:.2f}",
-            ", ".join(names[feature] for feature in findings.reasons(int(row))),
-        ]
-        for row in suspects[:MAX_ROWS]
-    ]
-    head = ["id", "label", "model says", "trust", "agreement", "weight", "against its label"]
-    yield _table(head, lines, label="least trusted rows", words=(1, 2, 6))
+    yield _shown(table_of_suspects(findings, MAX_ROWS), label="least trusted rows")
     ids = ", ".join(str(value) for value in findings.table.ids[suspects].tolist())
     summary = element("summary", f"The ids of all {suspects.size:,}, least trusted first")
     yield element("details", summary, element("p", ids))
@@ -154,21 +123,8 @@ def _groups(findings: Findings) -> Iterable[Html]:
             f"{group.rows.size:,} rows labeled {group.label} lie {group.ratio:.1f} times as far "
             "out as other rows of that label along a direction of these features:",
         )
-        yield _contrasts(findings, group)
-
-
-def _contrasts(findings: Findings, group: Group) -> Html:
-    lines = [
-        [
-            findings.table.feature_names[contrast.feature],
-            f"{contrast.loading:+.2f}",
-            f"{contrast.mean_here:.4g}",
-            f"{contrast.mean_elsewhere:.4g}",
-        ]
-        for contrast in group.contrasts
-    ]
-    head = ["feature", "part in\ndirection", "mean in\nthese rows", "mean in\nother rows"]
-    return _table(head, lines, label=f"features of a group labeled {group.label}")
+        label = f"features of a group labeled {group.label}"
+        yield _shown(table_of_contrasts(findings, group), label=label)
 
 
 def _phases(findings: Findings) -> Iterable[Html]:
@@ -178,30 +134,7 @@ def _phases(findings: Findings) -> Iterable[Html]:
         "that stand out together, and minimizes the hinge loss of the rest.",
     )
     yield _picture(picture_of_phases, findings)
-    lines = [
-        [
-            str(outcome.phase.index),
-            f"{outcome.n_kept:,}",
-            f"{outcome.weight_removed:.1%}",
-            f"{outcome.variance_upper / outcome.phase.l2_radius**2:.2f}",
-            outcome.removal_status,
-            f"{outcome.loss:.4f}",
-            f"{outcome.loss_gap:.1e}",
-            outcome.loss_status,
-        ]
-        for outcome in findings.classifier.phases_
-    ]
-    head = [
-        "phase",
-        "rows",
-        "weight\nremoved",
-        "variance\nat most",
-        "removal",
-        "hinge\nloss",
-        "proven\ngap",
-        "minimum",
-    ]
-    yield _table(head, lines, label="phases", words=(4, 7))
+    yield _shown(table_of_phases(findings), label="phases")
 
 
 def _provenance(findings: Findings) -> list[tuple[str, str]]:
@@ -212,14 +145,12 @@ def _provenance(findings: Findings) -> list[tuple[str, str]]:
     return [*facts, ("seconds", f"{findings.seconds:.1f}")]
 
 
-def _table(
-    head: Sequence[str], lines: Iterable[Sequence[str]], *, label: str, words: Sequence[int] = ()
-) -> Html:
+def _shown(content: Table, *, label: str) -> Html:
     rows = (
-        element("tr", *(cell("td", text, j in words) for j, text in enumerate(line)))
-        for line in lines
+        element("tr", *(cell("td", text, j in content.words) for j, text in enumerate(line)))
+        for line in content.lines
     )
-    return table(head, [element("tbody", *rows)], label=label, words=words)
+    return table(content.head, [element("tbody", *rows)], label=label, words=content.words)
 
 
 def _picture(draw: Callable[[Findings], Html], findings: Findings) -> Html:

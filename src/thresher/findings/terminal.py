@@ -12,15 +12,32 @@ from thresher.findings.evidence import Group
 from thresher.findings.examination import Findings
 from thresher.findings.proof import assumptions, not_proven, proven
 from thresher.findings.suspicion import NEXT_TO_NOTHING
+from thresher.findings.tables import (
+    Table,
+    table_of_contrasts,
+    table_of_features,
+    table_of_suspects,
+)
 from thresher.text_tables import Column, format_columns
 
 MAX_FEATURES, MAX_ROWS = 20, 15  # shown one a line
 MAX_IDS = 1000  # shown as a list
-MAX_NAME = 32  # characters
+MAX_CELL = 30  # characters
 
 
-def describe_table(findings: Findings) -> str:
-    """What was read."""
+def describe_learning(findings: Findings) -> str:
+    """What `thresher learn` prints: the model, its error, the suspects, the proof."""
+    parts = (_table, _features, _held_out, _suspects, _proof)
+    return "\n\n".join(part(findings) for part in parts)
+
+
+def describe_audit(findings: Findings) -> str:
+    """What `thresher audit` prints: the suspects, why they are, the proof."""
+    parts = (_table, _suspects, _groups, _proof)
+    return "\n\n".join(part(findings) for part in parts)
+
+
+def _table(findings: Findings) -> str:
     table = findings.table
     values, counts = np.unique(findings.labels, return_counts=True)
     labels = " and ".join(f"{n:,} {value}" for value, n in zip(values.tolist(), counts))
@@ -28,31 +45,19 @@ def describe_table(findings: Findings) -> str:
     return f"{findings.name}: {table.n_rows:,} rows, {table.X.shape[1]:,} features, {of}: {labels}"
 
 
-def describe_model(findings: Findings) -> str:
-    """The features with their weights, and how the model did on held-out rows."""
-    return "\n\n".join([_features(findings), _held_out(findings)])
+# -- the model ---------------------------------------------------------------------------------
 
 
 def _features(findings: Findings) -> str:
-    model = findings.classifier.best_
-    order = np.argsort(-np.abs(model._weights), kind="stable")
-    shown = order[:MAX_FEATURES]
-    names = [_name(findings, int(model.support_[j])) for j in shown]
-    weights = model._weights[shown]
-    classes = findings.classifier.classes_.tolist()
-    units = model.coef_[0, model.support_[shown]]
-    columns = [
-        Column("  feature", [f"  {name}" for name in names], "<"),
-        Column("weight", [f"{weight:+.3f}" for weight in weights]),
-        Column("speaks\nfor", [str(classes[int(weight > 0)])[:MAX_NAME] for weight in weights]),
-        Column("weight\nper unit", [f"{unit:+.4g}" for unit in units]),
-    ]
-    n_used, n_all = model.support_.size, findings.table.X.shape[1]
-    head = f"The model uses {n_used:,} of {n_all:,} features"
-    more = f"\n  and {order.size - shown.size} more" if order.size > shown.size else ""
-    offset = f"\n  and {float(model.intercept_[0]):+.4g} in all cases"
-    note = " (weights of columns scaled by their medians):" if n_used else "."
-    return f"{head}{note}\n{format_columns(columns)}{more}{offset}" if n_used else f"{head}{note}"
+    table = table_of_features(findings)
+    head = f"The model uses {len(table.lines):,} of {findings.table.X.shape[1]:,} features"
+    if not table.lines:
+        return f"{head}."
+    n_more = len(table.lines) - MAX_FEATURES
+    parts = [f"{head} (weights of columns scaled by their medians):", _shown(table, MAX_FEATURES)]
+    parts += [f"  and {n_more} more"] if n_more > 0 else []
+    parts += [f"  and {float(findings.classifier.intercept_[0]):+.4g} in all cases"]
+    return "\n".join(parts)
 
 
 def _held_out(findings: Findings) -> str:
@@ -71,7 +76,10 @@ def _held_out(findings: Findings) -> str:
     )
 
 
-def describe_suspects(findings: Findings) -> str:
+# -- the rows ----------------------------------------------------------------------------------
+
+
+def _suspects(findings: Findings) -> str:
     """The rows of least weight, one a line, and the ids of all of them."""
     suspects, suspicion = findings.suspects, findings.suspicion
     n_nothing = int((suspicion.weight[suspects] < NEXT_TO_NOTHING).sum())
@@ -79,27 +87,7 @@ def describe_suspects(findings: Findings) -> str:
         f"The {suspects.size:,} least trusted rows, as many as may be planted; "
         f"{n_nothing:,} of them\nhave a weight below {NEXT_TO_NOTHING}:"
     )
-    return f"{head}\n{_suspect_lines(findings)}\n\n{_suspect_ids(findings)}"
-
-
-def _suspect_lines(findings: Findings) -> str:
-    shown = findings.suspects[:MAX_ROWS]
-    suspicion = findings.suspicion
-    said = findings.predictions[shown].tolist()
-    against = [
-        ", ".join(_name(findings, feature, 24) for feature in findings.reasons(int(row)))
-        for row in shown
-    ]
-    columns = [
-        Column("  id", [f"  {str(findings.table.ids[row])[:MAX_NAME]}" for row in shown], "<"),
-        Column("label", [str(label)[:12] for label in findings.labels[shown].tolist()]),
-        Column("model\nsays", [str(label)[:12] for label in said]),
-        Column("trust", [f"{value:.2f}" for value in suspicion.trust[shown]]),
-        Column("agree-\nment", [f"{value:.2f}" for value in suspicion.agreement[shown]]),
-        Column("weight", [f"{value:.2f}" for value in suspicion.weight[shown]]),
-        Column("against its label", against, "<"),
-    ]
-    return format_columns(columns)
+    return f"{head}\n{_shown(table_of_suspects(findings, MAX_ROWS))}\n\n{_suspect_ids(findings)}"
 
 
 def _suspect_ids(findings: Findings) -> str:
@@ -110,35 +98,28 @@ def _suspect_ids(findings: Findings) -> str:
     return _wrapped(text, indent="  ")
 
 
-def describe_groups(findings: Findings) -> str:
+def _groups(findings: Findings) -> str:
     """Why the suspects stand out: directions, and the features in them."""
     if not findings.groups:
         return "No group of suspects stands out in a direction of few features."
     parts = [
-        f"{number}. {_describe_group(findings, group)}"
-        for number, group in enumerate(findings.groups, 1)
+        f"{number}. {_group(findings, group)}" for number, group in enumerate(findings.groups, 1)
     ]
     return "Why they are suspicious:\n\n" + "\n\n".join(parts)
 
 
-def _describe_group(findings: Findings, group: Group) -> str:
+def _group(findings: Findings, group: Group) -> str:
     head = (
         f"{group.rows.size:,} of them, labeled {group.label}, lie {group.ratio:.1f} times as far "
         "out as other\n   rows of that label along"
     )
-    contrasts = group.contrasts
-    columns = [
-        Column(
-            "   feature", [f"   {_name(findings, contrast.feature)}" for contrast in contrasts], "<"
-        ),
-        Column("part in\ndirection", [f"{contrast.loading:+.2f}" for contrast in contrasts]),
-        Column("mean in\nthese rows", [f"{contrast.mean_here:.4g}" for contrast in contrasts]),
-        Column("mean in\nother rows", [f"{contrast.mean_elsewhere:.4g}" for contrast in contrasts]),
-    ]
-    return f"{head}\n{format_columns(columns)}"
+    return f"{head}\n{_shown(table_of_contrasts(findings, group), indent=3)}"
 
 
-def describe_proof(findings: Findings) -> str:
+# -- the proof ---------------------------------------------------------------------------------
+
+
+def _proof(findings: Findings) -> str:
     """Assumed, proven, not proven."""
     return "\n\n".join(
         [
@@ -166,6 +147,14 @@ def _wrapped(text: str, *, indent: str, first: str = "") -> str:
     )
 
 
-def _name(findings: Findings, feature: int, length: int = MAX_NAME) -> str:
-    name = findings.table.feature_names[feature]
-    return name if len(name) <= length else name[: length - 1] + "…"
+def _shown(table: Table, limit: int | None = None, indent: int = 2) -> str:
+    """The first lines of a table, indented, with cells that fit a terminal."""
+    columns = []
+    for j, title in enumerate(table.head):
+        cells = [_short(line[j]) for line in table.lines[:limit]]
+        columns.append(Column(title, cells, "<" if j == 0 or j in table.words else ">"))
+    return textwrap.indent(format_columns(columns), " " * indent)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_CELL else text[: MAX_CELL - 1] + "…"
