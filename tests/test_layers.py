@@ -13,7 +13,7 @@ import thresher
 PACKAGE = Path(str(thresher.__file__)).parent
 
 FOUNDATIONS = {"errors", "validation", "memory", "files"}
-PRESENTATION = {"progress", "page", "text_tables"}
+PRESENTATION = {"progress", "page", "svg", "text_tables"}
 # What each layer may import besides itself; a layer that is not listed may not exist.
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
@@ -22,6 +22,7 @@ ALLOWED: dict[str, set[str]] = {
     "files": set(),
     "progress": set(),
     "page": set(),
+    "svg": {"page"},
     "text_tables": set(),
     "certificates": set(),
     "table_files": FOUNDATIONS,
