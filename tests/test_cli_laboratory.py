@@ -110,6 +110,13 @@ def test_without_noise_nobody_is_needed(tmp_path: Path, call_cli) -> None:
     assert "all of them clean" in done.stdout
 
 
+def test_another_method_may_learn(tmp_path: Path, call_cli) -> None:
+    done = call_cli(f"{SIMULATE} --method zhang-2018 --figure runs.png", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "learned by Zhang 2018; at most 120 labels" in done.stdout
+    assert "Seed 0: finished\n" in done.stdout and "phase" not in done.stdout
+
+
 def test_progress_goes_to_a_terminal_on_stderr_and_nowhere_else(tmp_path: Path) -> None:
     pty = pytest.importorskip("pty")
     pytest.importorskip("rich")

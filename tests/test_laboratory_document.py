@@ -16,10 +16,10 @@ BLOCKS = re.findall(r"```(\w+)\n(.*?)```", TEXT, flags=re.DOTALL)
 COMMANDS = [line for kind, block in BLOCKS if kind == "sh" for line in block.splitlines()]
 
 
-def test_the_example_is_a_sweep() -> None:
-    (example,) = [block for kind, block in BLOCKS if kind == "toml"]
-    sweep = Sweep.from_text(example, name="example")
-    assert len(sweep.entries) == 2 * 2 * (3 + 1)
+def test_the_examples_are_sweeps() -> None:
+    examples = [block for kind, block in BLOCKS if kind == "toml"]
+    sweeps = [Sweep.from_text(example, name="example") for example in examples]
+    assert [len(sweep.entries) for sweep in sweeps] == [2 * 2 * (3 + 1), 4]
 
 
 def test_every_shipped_sweep_has_a_line_and_every_line_a_sweep() -> None:

@@ -22,8 +22,9 @@ from thresher.experiments import (
 )
 from thresher.experiments.witness import Witness
 from thresher.geometry import Band
-from thresher.learning import PhaseOutcome, plan
+from thresher.learning import PhaseOutcome, PracticalSchedule, plan
 from thresher.oracles import DrawRequest
+from thresher.rivals.methods import METHODS, draw_labeled
 from thresher.simulate import ADVERSARIES, Gaussian, LabelFlip, MaliciousOracle, random_target
 
 SMALL = SimulationSpec(
@@ -282,6 +283,113 @@ def test_the_floors_are_those_of_the_plan() -> None:
     answer = plan(n_features=60, sparsity=3, target_error=0.01, noise_rate=0.0)
     assert SMALL.label_floor(0.01) == answer.label_floor
     assert SMALL.error_floor == pytest.approx(0.1 / 1.8)
+
+
+# -- methods -----------------------------------------------------------------------------------
+
+RIVAL = replace(SMALL, method="zhang-2018")
+
+
+def test_a_method_is_recorded_without_phases_but_with_all_counts() -> None:
+    run = run_simulation(RIVAL, seed=0)
+    assert (run.status, run.phases, run.n_uncertified) == ("finished", (), 0)
+    assert 0 < run.n_labels <= 120 and run.n_draws >= run.n_labels and run.seconds > 0
+    assert run.error is not None and run.dirty_labels is not None
+    assert without_time(run_simulation(RIVAL, seed=0)) == without_time(run)
+    assert SimulatedRun.from_record(json.loads(json.dumps(run.as_record()))) == run
+
+
+def test_a_method_meets_the_same_world_as_thresher(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr(
+        "thresher.experiments.simulation.run_method",
+        lambda _, oracle, *__: seen.append(oracle.target) or {},
+    )
+    with pytest.raises((KeyError, TypeError)):  # nothing was learned
+        run_simulation(RIVAL, seed=3)
+    rng = np.random.default_rng(np.random.SeedSequence(3).spawn(3)[0])
+    np.testing.assert_array_equal(seen[0], random_target(60, 3, rng))
+
+
+def with_method(monkeypatch: pytest.MonkeyPatch, learn: object) -> SimulationSpec:
+    method = replace(METHODS["zhang-2018"], name="special", learn=learn)
+    monkeypatch.setitem(METHODS, "special", method)
+    return replace(SMALL, method="special")
+
+
+def label_all(source: object, task: object, n_rows: int) -> np.ndarray:
+    draw_labeled(source, task, n_rows)
+    return np.eye(1, 60)[0]
+
+
+def test_what_a_method_raises_is_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(source, task, _):
+        label_all(source, task, 7)
+        raise ZeroDivisionError("no rows")
+
+    run = run_simulation(with_method(monkeypatch, fail), 0)
+    assert (run.status, run.message) == ("failed", "ZeroDivisionError: no rows")
+    assert (run.error, run.label_floor, run.n_labels, run.n_draws) == (None, None, 7, 7)
+
+
+@pytest.mark.parametrize("answer", [np.full(60, np.nan), np.ones(59), "w", None])
+def test_an_answer_that_is_no_halfspace_is_a_failure(
+    answer: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_simulation(with_method(monkeypatch, lambda *_: answer), 0)
+    assert (run.status, run.error) == ("failed", None)
+    assert json.dumps(run.as_record(), allow_nan=False)
+
+
+def test_a_method_cannot_overspend(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = with_method(monkeypatch, lambda source, task, _: label_all(source, task, 121))
+    run = run_simulation(spec, 0)
+    assert run.message.startswith("BudgetExceeded: 121 labels were asked for") and not run.n_labels
+
+
+def test_a_label_is_paid_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask_twice(source, *_):
+        drawn = source.draw(DrawRequest(n_rows=120, band=Band(np.zeros(60), np.inf)))
+        source.reveal(drawn.ids)
+        source.reveal(drawn.ids)
+        return np.eye(1, 60)[0]
+
+    run = run_simulation(with_method(monkeypatch, ask_twice), 0)
+    assert (run.status, run.n_labels, run.n_queries) == ("finished", 120, 240)
+
+
+def test_a_budget_factor_multiplies_the_labels_and_nothing_else() -> None:
+    spec = replace(RIVAL, budget_factor=2.5)
+    assert spec.task == replace(RIVAL.task, label_budget=300)
+    assert spec.label_budget == 120
+
+
+def test_without_a_budget_a_method_gets_as_many_labels_as_thresher_may_pay() -> None:
+    spec = replace(RIVAL, label_budget=None, target_error=0.02)
+    wanted = PracticalSchedule().n_labels(replace(spec, method="thresher").task)
+    assert spec.task.label_budget == wanted
+    assert replace(spec, method="thresher").task.label_budget is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"method": "perceptron"}, "method must be one of thresher, .*zhang-2018"),
+        ({"budget_factor": 0}, "budget_factor must be greater than 0"),
+        ({"schedule": {"shrink": 0.5}}, "schedule is Thresher's"),
+        ({"method": "thresher", "label_budget": None, "budget_factor": 2}, "not given"),
+    ],
+)
+def test_a_learner_that_cannot_be_is_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        replace(RIVAL, **changes)
+
+
+def test_records_from_before_there_were_methods_are_read(run: SimulatedRun) -> None:
+    record = run.as_record()
+    assert "method" not in record["spec"] and "budget_factor" not in record["spec"]
+    del record["dirty_labels"]
+    assert SimulatedRun.from_record(record) == replace(run, dirty_labels=None)
 
 
 # -- files -------------------------------------------------------------------------------------

@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from experiments.arena.arenas import SMALL
+from thresher.experiments import SimulationSpec
+from thresher.experiments.arena.standings import Standings
 from thresher.experiments.arena.summary import cell_key, cells_of, error_of, worst_strengths
 from thresher.experiments.arena.trials import FlatRecord, Trial
 
@@ -105,3 +107,31 @@ def test_of_equal_strengths_the_first_is_taken() -> None:
 
 def test_without_records_the_first_strength_is_taken() -> None:
     assert [spec.strength for _, spec in worst_strengths(ENTRIES, [])] == [1.0] * 4
+
+
+# -- methods -----------------------------------------------------------------------------------
+
+
+def test_a_method_stands_in_the_same_world_as_thresher_whatever_its_labels() -> None:
+    spec = SimulationSpec(n_features=20, sparsity=2, label_budget=50)
+    rival = replace(spec, method="zhang-2018", budget_factor=10.0)
+    trials = [Trial("thresher", spec, 0), Trial("zhang-2018", rival, 0)]
+    records = [trial.unfinished("died", "", 0.0) for trial in trials]
+    standings = Standings.of("all", None, [{**record, "arena": "all"} for record in records])
+    (world,) = standings.worlds
+    assert [standings.name_learner(cell) for cell in world.worst] == ["thresher", "zhang-2018"]
+
+
+def test_learners_of_one_name_are_told_apart_by_method_and_labels() -> None:
+    spec = SimulationSpec(n_features=20, sparsity=2, label_budget=50)
+    rival = replace(spec, method="zhang-2018", budget_factor=10.0)
+    records = [Trial("one", each, 0).unfinished("died", "", 0.0) for each in (spec, rival)]
+    standings = Standings.of("all", None, [{**record, "arena": "all"} for record in records])
+    names = [standings.name_learner(cell) for cell in standings.worlds[0].worst]
+    assert names == ["one (defaults)", "one (method zhang-2018, budget_factor 10.0)"]
+
+
+def test_a_record_from_before_there_were_methods_is_one_of_threshers() -> None:
+    record = Trial("thresher", SimulationSpec(n_features=20, sparsity=2), 0).flat()
+    assert "method" not in record
+    assert cell_key(record)["method"] == "thresher" and cell_key(record)["budget_factor"] == 1

@@ -71,6 +71,31 @@ def test_lists_in_a_schedule_are_told_apart_in_the_name() -> None:
     assert [spec.schedule["shrink"] for _, spec in sweep.entries] == [0.5, 0.6]
 
 
+def learners(text: str) -> list[tuple[str, str, float]]:
+    entries = load(f"{WORLD}[[learners]]\n{text}").entries
+    return [(name, spec.method, spec.budget_factor) for name, spec in entries]
+
+
+def test_a_learner_may_name_a_method_and_a_share_of_labels() -> None:
+    text = "name = 'many'\nmethod = 'zhang-2018'\nbudget_factor = 10"
+    assert learners(text) == [("many", "zhang-2018", 10)]
+
+
+def test_a_method_bears_its_own_name_unless_given_another() -> None:
+    both = "method = ['zhang-2018', 'zeng-shen']"
+    assert [name for name, *_ in learners(both)] == ["zhang-2018", "zeng-shen"]
+    named = learners(f"name = 'rival'\n{both}")
+    assert [name for name, *_ in named] == ["rival, method zhang-2018", "rival, method zeng-shen"]
+
+
+def test_shares_of_labels_are_told_apart_in_the_name() -> None:
+    found = learners("method = 'zhang-2018'\nbudget_factor = [1, 10]")
+    assert [name for name, *_ in found] == [
+        "zhang-2018, budget_factor 1",
+        "zhang-2018, budget_factor 10",
+    ]
+
+
 def test_without_learners_there_is_thresher_itself() -> None:
     assert [name for name, _ in load(WORLD).entries] == ["thresher"]
 
@@ -117,6 +142,18 @@ REFUSED = {
     "empty list": (f"{WORLD}noise_rate = []", "a list without values"),
     "nameless learner": (f"{WORLD}[[learners]]\nschedule = {{}}", "must have a name"),
     "number for a name": (f"{WORLD}[[learners]]\nname = 3", "must have a name"),
+    "unknown method": (f"{WORLD}[[learners]]\nmethod = 'guess'", "method must be one of"),
+    "method of a world": (f"{WORLD}method = 'zhang-2018'", "unknown key 'method'"),
+    "number for a method": (f"{WORLD}[[learners]]\nmethod = 3", "method must be one of"),
+    "method with a schedule": (
+        f"{WORLD}[[learners]]\nmethod = 'zhang-2018'\nschedule = {{ shrink = 0.5 }}",
+        "schedule is Thresher's",
+    ),
+    "one method, two shares": (
+        f"{WORLD}[[learners]]\nmethod = 'zeng-shen'\n[[learners]]\n"
+        "method = 'zeng-shen'\nbudget_factor = 2",
+        "two unequal learners 'zeng-shen'",
+    ),
     "one name, two schedules": (
         f"{WORLD}{LEARNER}[[learners]]\nname = 'quick'",
         "two unequal learners 'quick'",

@@ -63,6 +63,12 @@ def test_a_seed_of_numpy_is_the_same_trial() -> None:
     assert replace(TRIAL, seed=np.int64(4)).id == TRIAL.id
 
 
+def test_a_run_from_before_there_were_methods_keeps_its_identity() -> None:
+    old = Trial("thresher", SimulationSpec(n_features=20, sparsity=2), 4)
+    assert old.id == "9f37c8a617b794d3"
+    assert replace(old, spec=replace(old.spec, method="zhang-2018")).id != old.id
+
+
 def test_a_trial_survives_its_own_record() -> None:
     assert Trial.from_record(json.loads(json.dumps(TRIAL.as_record()))) == TRIAL
 

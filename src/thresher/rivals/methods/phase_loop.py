@@ -26,8 +26,9 @@ import numpy as np
 from thresher.errors import LearningStopped
 from thresher.learning import PracticalSchedule, Task
 from thresher.learning.algorithm import LabelRequest, learn
-from thresher.learning.history import History
-from thresher.rivals.methods.interface import Method, Source
+from thresher.learning.history import History, PhaseOutcome
+from thresher.learning.phase import Phase
+from thresher.rivals.methods.interface import Learn, Method, Source
 from thresher.validation import FloatArray
 
 
@@ -40,6 +41,7 @@ class PhaseLoop:
     schedule : which steps, and the constants
     is_dense : whether it is to treat every feature as one that matters
     is_realizable : whether it takes every label for true, and so narrows as far as labels reach
+    start : who has the first phase, and its labels, instead of the hinge loss
 
     Examples
     --------
@@ -56,6 +58,7 @@ class PhaseLoop:
     schedule: PracticalSchedule
     is_dense: bool = False
     is_realizable: bool = False
+    start: Learn | None = None
 
     def __call__(self, source: Source, task: Task, rng: np.random.Generator) -> FloatArray:
         """The halfspace of the last phase.
@@ -68,10 +71,46 @@ class PhaseLoop:
             task = replace(task, sparsity=task.n_features)
         if self.is_realizable:
             task = replace(task, noise_rate=0.0)
-        history = drive(source, task, self.schedule, rng)
+        history = drive(source, task, self.schedule, rng, self._start(source, task, rng))
         if not history:
             raise LearningStopped("the source gave no usable row in the first phase")
         return history[-1].halfspace
+
+    def _start(self, source: Source, task: Task, rng: np.random.Generator) -> History:
+        """The first phase as another method has it: what the loop goes on from."""
+        phase = self.schedule.next_phase(task, ())
+        if self.start is None or phase is None:
+            return ()
+        n_labels = phase.n_queries or phase.n_unlabeled
+        halfspace = self.start(source, replace(task, label_budget=n_labels), rng)
+        return (_foreign_outcome(phase, halfspace, n_labels),)
+
+
+def _foreign_outcome(phase: Phase, halfspace: FloatArray, n_labels: int) -> PhaseOutcome:
+    """A halfspace and its labels as the outcome of a phase, about which nothing else is known."""
+    nothing = np.zeros(0)
+    return PhaseOutcome(
+        phase=phase,
+        halfspace=halfspace,
+        n_draws=n_labels,
+        n_kept=n_labels,
+        n_pruned=0,
+        n_queries=n_labels,
+        n_labels=n_labels,
+        n_labels_used=n_labels,
+        weight_removed=0.0,
+        removal_status="undecided",
+        variance_lower=0.0,
+        variance_upper=np.inf,
+        optimum_lower=0.0,
+        loss=np.nan,
+        loss_gap=np.nan,
+        loss_status="undecided",
+        fresh_error=np.nan,
+        row_ids=nothing.astype(np.int64),
+        row_weights=nothing,
+        is_left_out=nothing.astype(np.bool_),
+    )
 
 
 def drive(
@@ -154,8 +193,8 @@ METHODS = (
         claim="Ω(ε) adversarial label noise",
     ),
     Method(
-        name="awasthi-balcan-long",
-        title="Awasthi–Balcan–Long 2017",
+        name="awasthi-balcan-long-hinge-start",
+        title="Awasthi–Balcan–Long 2017, first phase by the hinge loss",
         learn=AWASTHI_BALCAN_LONG,
         is_active=True,
         is_sparse=False,

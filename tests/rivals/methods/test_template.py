@@ -1,0 +1,130 @@
+"""What every method of the literature owes the arena, whoever wrote it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from thresher.errors import ThresherError
+from thresher.learning import Task
+from thresher.oracles import Draw, DrawRequest
+from thresher.rivals.methods import METHODS, Method
+from thresher.simulate import Gaussian, LinfHijack, MaliciousOracle, random_target
+
+BUDGET = 300
+SMALL = {"n_features": 30, "sparsity": 3, "label_budget": BUDGET}
+TINY = {"n_features": 5, "sparsity": 2, "label_budget": 30}
+
+
+class Watched:
+    """An oracle that remembers the widths of the bands it was asked for."""
+
+    def __init__(self, n_features: int, sparsity: int, noise_rate: float) -> None:
+        self.oracle = MaliciousOracle(
+            distribution=Gaussian(n_features),
+            target=random_target(n_features, sparsity, 0),
+            noise_rate=noise_rate,
+            adversary=LinfHijack() if noise_rate else None,
+            random_state=1,
+        )
+        self.n_features = n_features
+        self.widths: list[float] = []
+
+    def draw(self, request: DrawRequest) -> Draw:
+        if request.band.normal.any():
+            self.widths.append(float(request.band.width))
+        return self.oracle.draw(request)
+
+    def reveal(self, ids: Any) -> np.ndarray:
+        return self.oracle.reveal(ids)
+
+
+def learned(name: str, *, noise_rate: float, **sizes: int) -> tuple[np.ndarray, Watched]:
+    source = Watched(sizes["n_features"], sizes["sparsity"], noise_rate)
+    task = Task(noise_rate=noise_rate, **sizes)
+    return METHODS[name].learn(source, task, np.random.default_rng(2)), source
+
+
+@cache
+def small(name: str, noise_rate: float = 0.05) -> tuple[np.ndarray, Watched]:
+    return learned(name, noise_rate=noise_rate, **SMALL)
+
+
+every_method = pytest.mark.parametrize("name", METHODS)
+
+
+def test_methods_are_known_by_their_own_names() -> None:
+    assert all(isinstance(method, Method) for method in METHODS.values())
+    assert [method.name for method in METHODS.values()] == list(METHODS)
+
+
+@every_method
+def test_a_name_is_in_lower_case_with_hyphens_and_everything_is_said(name: str) -> None:
+    method = METHODS[name]
+    assert name == name.lower() and name.replace("-", "").isalnum()
+    assert method.title and method.claim
+
+
+def test_no_two_modules_have_a_method_of_the_same_name() -> None:
+    from thresher.rivals.methods import _MODULES
+
+    assert sum(len(module.METHODS) for module in _MODULES) == len(METHODS)
+
+
+@every_method
+@pytest.mark.parametrize("noise_rate", [0.0, 0.05])
+def test_the_answer_is_a_halfspace_of_unit_length(name: str, noise_rate: float) -> None:
+    halfspace, _ = small(name, noise_rate)
+    assert halfspace.shape == (30,)
+    assert np.linalg.norm(halfspace) == pytest.approx(1, abs=1e-9)
+
+
+@every_method
+@pytest.mark.parametrize("noise_rate", [0.0, 0.05])
+def test_no_more_labels_are_paid_than_the_budget_allows(name: str, noise_rate: float) -> None:
+    _, source = small(name, noise_rate)
+    assert 0 < source.oracle.n_labels <= BUDGET
+
+
+@every_method
+def test_the_same_seed_gives_the_same_bits(name: str) -> None:
+    np.testing.assert_array_equal(learned(name, noise_rate=0.05, **SMALL)[0], small(name)[0])
+
+
+@every_method
+@pytest.mark.parametrize("noise_rate", [0.0, 0.1])
+@pytest.mark.parametrize("label_budget", [1, 2, 30])
+def test_a_tiny_world_is_learned_or_refused_with_a_reason(
+    name: str, noise_rate: float, label_budget: int
+) -> None:
+    sizes = {**TINY, "label_budget": label_budget}
+    try:
+        halfspace, source = learned(name, noise_rate=noise_rate, **sizes)
+    except (ThresherError, ValueError) as error:
+        assert str(error)
+    else:
+        assert np.linalg.norm(halfspace) == pytest.approx(1, abs=1e-9)
+        assert source.oracle.n_labels <= label_budget
+
+
+@every_method
+def test_only_an_active_method_asks_for_rows_near_its_boundary(name: str) -> None:
+    _, source = small(name, 0.0)
+    assert bool(source.widths) == METHODS[name].is_active
+
+
+@every_method
+def test_only_a_sparse_method_minds_the_sparsity(name: str) -> None:
+    source = Watched(30, 3, 0.0)
+    task = Task(n_features=30, sparsity=12, noise_rate=0.0, label_budget=BUDGET)
+    told_more = METHODS[name].learn(source, task, np.random.default_rng(2))
+    assert np.array_equal(told_more, small(name, 0.0)[0]) != METHODS[name].is_sparse
+
+
+@every_method
+def test_clean_rows_are_learned_better_than_by_guessing(name: str) -> None:
+    halfspace, source = small(name, 0.0)
+    assert source.oracle.error_rate(halfspace) < 0.3
