@@ -1,0 +1,53 @@
+"""What passive methods share: as many labels as the budget pays for, and no row that overflows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from thresher.errors import LearningStopped
+from thresher.learning import Task
+from thresher.oracles import Draw, DrawRequest
+from thresher.rivals.methods.samples import LARGEST_ENTRY, KeepLargest, draw_sample, n_labels
+
+
+class OneRow:
+    """A source with a single row, or none."""
+
+    def __init__(self, *rows: list[float]) -> None:
+        self.rows = rows
+
+    def draw(self, request: DrawRequest) -> Draw:
+        X = np.array(self.rows).reshape(len(self.rows), request.n_features)
+        return Draw(ids=np.arange(len(X)), X=X, n_drawn=len(X))
+
+    def reveal(self, ids: np.ndarray) -> np.ndarray:
+        return np.ones(len(ids))
+
+
+def task(**options: int) -> Task:
+    return Task(n_features=2, sparsity=1, noise_rate=0.0, **options)
+
+
+def test_the_label_budget_is_what_is_bought() -> None:
+    assert n_labels(task(label_budget=17)) == 17
+
+
+def test_without_a_budget_wide_rows_get_more_labels() -> None:
+    wide = Task(n_features=1000, sparsity=1, noise_rate=0.0)
+    assert n_labels(wide) > n_labels(task())
+
+
+def test_a_source_without_rows_stops_a_method() -> None:
+    with pytest.raises(LearningStopped, match="no row"):
+        draw_sample(OneRow(), task())
+
+
+def test_entries_whose_squares_overflow_are_cut() -> None:
+    X, _ = draw_sample(OneRow([1e200, -2.0]), task())
+    np.testing.assert_array_equal(X, [[LARGEST_ENTRY, -2.0]])
+
+
+def test_the_largest_entries_are_kept_at_unit_length() -> None:
+    learn = KeepLargest(lambda *_: np.array([0.6, -0.8]))
+    np.testing.assert_array_equal(learn(OneRow(), task(), np.random.default_rng(0)), [0.0, -1.0])
