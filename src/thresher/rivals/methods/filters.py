@@ -1,0 +1,222 @@
+"""Robust means of y·x: a dense spectral filter with localization, and a sparse one.
+
+For isotropic Gaussian rows with the labels of a halfspace, the mean of z = y·x points along its
+normal, and no direction of z has a variance above 1. So planted rows that move the mean far also
+show as variance, and a filter takes weight from rows until no variance is left to explain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import erfc
+
+from thresher.geometry import hard_threshold
+from thresher.learning import Task
+from thresher.outliers import remove_outliers
+from thresher.rivals.methods.interface import Method, Source, unit
+from thresher.rivals.methods.samples import KeepLargest, draw_sample
+from thresher.solvers.eigen import top_eigenpairs
+from thresher.validation import FloatArray, check_count, check_positive
+
+_MAX_ROUNDS = 100  # a round settles a direction; as a rule one or two are planted
+
+
+@dataclass(frozen=True)
+class DiakonikolasKaneStewart:
+    """The filtered mean of y·x, made more exact near its own boundary.
+
+    Repeat k accepts a row x with probability exp(−(t²/2)(1/σ² − 1)), where t = w·x and σ = 2⁻ᵏ, and
+    stretches it by 1/σ along w. Accepted clean rows are standard normal again, with the halfspace
+    of normal (σ·cos θ, sin θ): the same filter finds it, and undoing the stretch shrinks what
+    it is wrong by (Diakonikolas, Kane and Stewart 2018, "Learning Geometric Concepts with Nasty
+    Noise"). The rows are those paid at first: none is asked for near the boundary.
+
+    Parameters
+    ----------
+    variance_factor : C; variance up to C·η·log(1/η) above that of clean rows is left in peace
+    n_repeats : localized repeats after the first mean
+    max_dirty_share : no repeat in which an adversary could own more of the accepted rows
+    rows_per_feature : no repeat with fewer accepted rows, for a dense mean of those is mostly noise
+
+    Examples
+    --------
+    >>> from thresher.simulate import Gaussian, MaliciousOracle, OnSupportTilt, random_target
+    >>> source = MaliciousOracle(distribution=Gaussian(20), target=random_target(20, 3, 0),
+    ...                          noise_rate=0.05, adversary=OnSupportTilt(), random_state=0)
+    >>> task = Task(n_features=20, sparsity=3, noise_rate=0.05, label_budget=2000)
+    >>> w = DiakonikolasKaneStewart()(source, task, np.random.default_rng(0))
+    >>> source.error_rate(w) < 0.04
+    True
+    """
+
+    variance_factor: float = 1.0
+    n_repeats: int = 3
+    max_dirty_share: float = 0.3
+    rows_per_feature: float = 2.0
+
+    def __post_init__(self) -> None:
+        for name in ("variance_factor", "max_dirty_share", "rows_per_feature"):
+            check_positive(getattr(self, name), name)
+        check_count(self.n_repeats, "n_repeats", minimum=0)
+
+    def __call__(self, source: Source, task: Task, rng: np.random.Generator) -> FloatArray:
+        """The halfspace, of unit length."""
+        X, y = draw_sample(source, task)
+        noise_rate = task.noise_rate
+        halfspace = unit(filtered_mean(y[:, None] * X, noise_rate, self.variance_factor))
+        for width in 0.5 ** np.arange(1, self.n_repeats + 1):
+            dirty_share = noise_rate / (noise_rate + (1 - noise_rate) * width)
+            places = X @ halfspace
+            with np.errstate(over="ignore", under="ignore"):
+                odds = np.exp(-(places**2) * (width**-2 - 1) / 2)
+            kept = np.flatnonzero(rng.random(len(y)) < odds)
+            too_few = kept.size < self.rows_per_feature * task.n_features
+            if dirty_share > self.max_dirty_share or too_few:
+                break
+            stretch = 1 / width - 1
+            rows = X[kept] + stretch * np.outer(places[kept], halfspace)
+            mean = filtered_mean(y[kept, None] * rows, dirty_share, self.variance_factor)
+            halfspace = unit(mean + stretch * float(mean @ halfspace) * halfspace)
+        return halfspace
+
+
+def filtered_mean(Z: FloatArray, noise_rate: float, variance_factor: float = 1.0) -> FloatArray:
+    """The mean of the rows, with less weight on those far out along a direction of large variance.
+
+    While the weighted covariance has an eigenvalue above (1 + √(d/n))² + C·η·log(1/η), where the
+    first term is what chance gives to n clean rows, weight is taken along its eigenvector: beyond
+    the distance at which the rows exceed a Gaussian's tail by most, as much as they exceed it.
+
+    Parameters
+    ----------
+    Z : (n, d) rows
+    noise_rate : η
+    variance_factor : C
+
+    Examples
+    --------
+    >>> Z = np.random.default_rng(0).standard_normal((1000, 5))
+    >>> Z[:50] += [4.0, 4.0, 0.0, 0.0, 0.0]
+    >>> Z.mean(axis=0)[:2].round(1), abs(filtered_mean(Z, 0.05))[:2].round(1)
+    (array([0.2, 0.2]), array([0., 0.]))
+    """
+    n, d = Z.shape
+    edge = (1 + np.sqrt(d / n)) ** 2
+    excess = -noise_rate * np.log(noise_rate) if noise_rate > 0 else 0.0
+    weights = np.ones(n)
+    for _ in range(_MAX_ROUNDS):
+        total = float(weights.sum())
+        mean: FloatArray = weights @ Z / total
+        centered = Z - mean
+        values, vectors = top_eigenpairs((centered.T * weights) @ centered / total, 1)
+        if values[-1] <= edge + variance_factor * excess:
+            break
+        lighter = _without_surplus(centered @ vectors[:, -1], weights, edge)
+        if lighter is weights:
+            break
+        weights = lighter
+    return mean
+
+
+def _without_surplus(places: FloatArray, weights: FloatArray, variance: float) -> FloatArray:
+    """The weights, with less on what lies further out than a Gaussian of that variance explains.
+
+    The same weights are returned if the surplus is no larger than chance makes it, 1/√n.
+    """
+    distances = np.abs(places - np.median(places))
+    outermost = np.argsort(-distances, kind="stable")
+    observed = np.cumsum(weights[outermost]) / weights.sum()
+    expected = erfc(distances[outermost] / np.sqrt(2 * variance))
+    cut = int(np.argmax(observed - expected))
+    if observed[cut] - expected[cut] <= 1 / np.sqrt(places.size):
+        return weights
+    lighter = weights.copy()
+    lighter[outermost[: cut + 1]] *= expected[cut] / observed[cut]
+    return lighter
+
+
+@dataclass(frozen=True)
+class Balakrishnan:
+    """The hard-thresholded mean of y·x under weights that leave no sparse direction suspicious.
+
+    The weights q make max⟨Σ q(z−μ)(z−μ)ᵀ/n, H⟩ over {H ⪰ 0, tr H ≤ 1, ‖H‖₁ ≤ k} as small as taking
+    away the planted share of weight can, which is below 1 + C·η·log(1/η) if any such weights
+    are, so C need not be known; then μ is the mean's largest entries, and both are repeated
+    (Balakrishnan, Du, Li and Singh 2017, "Computationally Efficient Robust Sparse Estimation in
+    High Dimensions"). The first center is the median of each feature. Their convex program is
+    solved by the cuts of `remove_outliers`, with its proofs.
+
+    Parameters
+    ----------
+    sparsity_factor : k is so many times the sparsity; two halfspaces differ in up to twice as many
+        features as each has
+    n_repeats : how often the weights are found, around the last center
+
+    Examples
+    --------
+    >>> from thresher.simulate import Gaussian, LinfHijack, MaliciousOracle, random_target
+    >>> source = MaliciousOracle(distribution=Gaussian(30), target=random_target(30, 3, 0),
+    ...                          noise_rate=0.05, adversary=LinfHijack(), random_state=0)
+    >>> task = Task(n_features=30, sparsity=3, noise_rate=0.05, label_budget=1000)
+    >>> w = Balakrishnan()(source, task, np.random.default_rng(0))
+    >>> source.error_rate(w) < 0.05, int(np.count_nonzero(w))
+    (True, 3)
+    """
+
+    sparsity_factor: float = 2.0
+    n_repeats: int = 2
+
+    def __post_init__(self) -> None:
+        check_positive(self.sparsity_factor, "sparsity_factor")
+        check_count(self.n_repeats, "n_repeats")
+
+    def __call__(self, source: Source, task: Task, _rng: np.random.Generator) -> FloatArray:
+        """The halfspace, of unit length."""
+        X, y = draw_sample(source, task)
+        Z = y[:, None] * X
+        center = hard_threshold(np.median(Z, axis=0), task.sparsity)
+        for _ in range(self.n_repeats):
+            weights = remove_outliers(
+                Z - center,
+                l2_radius=1.0,
+                l1_radius=float(np.sqrt(self.sparsity_factor * task.sparsity)),
+                outlier_fraction=_likely_share(task.noise_rate, len(Z)),
+            ).weights
+            center = hard_threshold(weights @ Z / weights.sum(), task.sparsity)
+        return unit(center)
+
+
+def _likely_share(noise_rate: float, n_rows: int) -> float:
+    """What share of the rows may be planted when each is with the noise rate, but for rare luck."""
+    share = noise_rate + 2 * np.sqrt(noise_rate * (1 - noise_rate) / n_rows)
+    return float(min(share, 0.5))
+
+
+METHODS = (
+    Method(
+        name="diakonikolas-kane-stewart",
+        title="Diakonikolas–Kane–Stewart 2018",
+        learn=KeepLargest(DiakonikolasKaneStewart()),
+        is_active=False,
+        is_sparse=True,
+        claim="O(η) error, Gaussian, dense",
+    ),
+    Method(
+        name="diakonikolas-kane-stewart-dense",
+        title="Diakonikolas–Kane–Stewart 2018, dense as published",
+        learn=DiakonikolasKaneStewart(),
+        is_active=False,
+        is_sparse=False,
+        claim="O(η) error, Gaussian, dense",
+    ),
+    Method(
+        name="balakrishnan",
+        title="Balakrishnan et al. 2017",
+        learn=Balakrishnan(),
+        is_active=False,
+        is_sparse=True,
+        claim="O(η log(1/η)) error, Gaussian, sparse",
+    ),
+)
