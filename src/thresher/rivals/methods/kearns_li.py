@@ -1,0 +1,133 @@
+"""A consistent halfspace for a batch that happens to be clean (Kearns and Li 1988)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linprog
+
+from thresher.learning import Task
+from thresher.rivals.methods.interface import Method, Source, unit
+from thresher.rivals.methods.samples import average, draw_sample
+from thresher.validation import FloatArray, check_count, check_fraction, check_positive
+
+_LEAST_BATCH = 2
+_CLEAN_BATCHES = 3  # so many of the batches should be clean
+_SHRINKAGE = 0.9
+
+
+@dataclass(frozen=True)
+class KearnsLi:
+    """Of halfspaces that are consistent with small batches, the one that errs least on other rows.
+
+    Malicious noise spares a batch of m examples with probability (1 − η)ᵐ, so among enough batches
+    one is clean, and what is consistent with it is good (Kearns and Li, "Learning in the Presence
+    of Malicious Errors"). From a batch comes the w of least l1 norm with y·(w·x) ≥ 1, by a linear
+    program; a batch that has none is dropped, and the next is smaller. A part of the labels is held
+    back to choose. If no batch has a consistent halfspace, the answer is the average of y·x.
+
+    m is `batch_factor`·s·log(2d/s)/ε, but not more than lets a few of the `n_batches` be clean:
+    with noise this, and not ε, is what limits the answer. Unlike the original, batches are drawn
+    from the labels that were paid once, which gives more of them for the same budget.
+
+    Parameters
+    ----------
+    n_batches : how many batches are tried, at most
+    batch_factor : constant of m
+    default_error : ε, if the task has no target error
+    validation_fraction : share of the labels held back to choose
+
+    Examples
+    --------
+    >>> from thresher.simulate import Gaussian, MaliciousOracle, random_target
+    >>> source = MaliciousOracle(distribution=Gaussian(30), target=random_target(30, 3, 0),
+    ...                          noise_rate=0.0, adversary=None, random_state=0)
+    >>> task = Task(n_features=30, sparsity=3, noise_rate=0.0, label_budget=500)
+    >>> w = KearnsLi()(source, task, np.random.default_rng(0))
+    >>> source.error_rate(w) < 0.05, source.n_labels
+    (True, 500)
+    """
+
+    n_batches: int = 40
+    batch_factor: float = 2.0
+    default_error: float = 0.05
+    validation_fraction: float = 0.25
+
+    def __post_init__(self) -> None:
+        check_count(self.n_batches, "n_batches")
+        check_positive(self.batch_factor, "batch_factor")
+        check_positive(self.default_error, "default_error")
+        check_fraction(self.validation_fraction, "validation_fraction")
+
+    def __call__(self, source: Source, task: Task, rng: np.random.Generator) -> FloatArray:
+        """The halfspace, of unit length."""
+        X, y = draw_sample(source, task)
+        n_held = int(self.validation_fraction * len(y))
+        Z = y[:, None] * X
+        held, paid = Z[:n_held], Z[n_held:]
+        size = min(self.batch_size(task), len(paid))
+        best, fewest_errors = average(paid), np.inf
+        for _ in range(self.n_batches):
+            batch = paid[rng.choice(len(paid), size=size, replace=False)]
+            candidate = consistent_halfspace(batch)
+            if candidate is None:
+                # Clean batches are consistent, so there are too many planted rows for this size.
+                size = max(int(_SHRINKAGE * size), 1)
+                continue
+            n_errors = float(np.sum(held @ candidate <= 0))
+            if n_errors < fewest_errors:
+                best, fewest_errors = candidate, n_errors
+            if task.noise_rate == 0 or size == len(paid):
+                break  # another batch would tell the same
+        return unit(best)
+
+    def batch_size(self, task: Task) -> int:
+        """How many examples a batch has: m.
+
+        Examples
+        --------
+        >>> KearnsLi().batch_size(Task(n_features=100, sparsity=5, noise_rate=0.0))
+        738
+        >>> KearnsLi().batch_size(Task(n_features=100, sparsity=5, noise_rate=0.05))
+        50
+        """
+        error = task.target_error or self.default_error
+        wanted = self.batch_factor * task.sparsity * np.log(2 * task.n_features / task.sparsity)
+        size = int(np.ceil(wanted / error))
+        if task.noise_rate > 0:
+            log_share = np.log(min(_CLEAN_BATCHES / self.n_batches, 0.5))
+            size = min(size, int(log_share / np.log1p(-task.noise_rate)))
+        return max(size, _LEAST_BATCH)
+
+
+def consistent_halfspace(signed_rows: FloatArray) -> FloatArray | None:
+    """The w of least l1 norm with w·z ≥ 1 for every row z = y·x, or None if there is no such w.
+
+    Examples
+    --------
+    >>> consistent_halfspace(np.array([[2.0, 1.0], [2.0, -1.0]]))
+    array([0.5, 0. ])
+    >>> consistent_halfspace(np.array([[1.0, 0.0], [-1.0, 0.0]])) is None
+    True
+    """
+    n, d = signed_rows.shape
+    answer = linprog(
+        np.ones(2 * d),
+        A_ub=np.hstack([-signed_rows, signed_rows]),
+        b_ub=-np.ones(n),
+        method="highs",
+    )
+    return None if answer.x is None else answer.x[:d] - answer.x[d:]
+
+
+METHODS = (
+    Method(
+        name="kearns-li-consistent",
+        title="Kearns–Li 1988",
+        learn=KearnsLi(),
+        is_active=False,
+        is_sparse=True,
+        claim="Ω(ε/d) malicious noise, any distribution",
+    ),
+)
