@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from thresher.learning import Task
 from thresher.rivals.methods.interface import Method, Source, unit
-from thresher.rivals.methods.samples import average, draw_sample
+from thresher.rivals.methods.samples import KeepLargest, average, draw_sample
 from thresher.validation import FloatArray, check_count, check_fraction, check_positive
 
 _LEAST_BATCH = 2
@@ -125,7 +125,7 @@ METHODS = (
     Method(
         name="kearns-li-consistent",
         title="Kearns–Li 1988",
-        learn=KearnsLi(),
+        learn=KeepLargest(KearnsLi()),
         is_active=False,
         is_sparse=True,
         claim="Ω(ε/d) malicious noise, any distribution",
