@@ -1,14 +1,17 @@
 """The methods of the literature, under one interface: they learn from the arena's own oracle.
 
-interface.py       what a method is, and what it may ask
-phase_loop.py      those that are Algorithm 1 with switches: the earlier and the later phase loops
-mirror_descent.py  stage-wise mirror descent on rows near the boundary
-shen2023.py        phases whose rows are thinned by matrix-multiplicative-weights scores
-tables.py          the practical peers, on labels that they pay for
-
-Passive methods on labels of rows as they come (samples.py has what they share):
-averaging.py, l1_polynomial.py (Kalai et al. 2005), kearns_li.py, klivans_long_servedio.py,
-plan_vershynin.py, and filters.py (Diakonikolas, Kane and Stewart; Balakrishnan et al.)
+interface.py              what a method is, and what it may ask
+samples.py                the labeled sample of a passive method
+kearns_li.py              consistent halfspaces of batches
+averaging.py              the mean of y·x
+l1_polynomial.py          least absolute errors of a polynomial
+klivans_long_servedio.py  deletion along top eigenvectors, then the mean
+plan_vershynin.py         one-bit compressed sensing
+phase_loop.py             Algorithm 1 with switches: the earlier and the later loops
+filters.py                dense and sparse filters of y·x
+mirror_descent.py         stage-wise mirror descent near the boundary
+shen2023.py               phases with matrix-multiplicative-weights scores
+tables.py                 the practical peers, on labels that they pay for
 
 Each module has a tuple `METHODS`; `METHODS` here has all of them by name.
 """
