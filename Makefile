@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: setup demo test test-slow lint types bench clean
+.PHONY: setup demo test test-slow lint types bench docs clean
 .DEFAULT_GOAL := test
 
 setup: .venv/ready ## a virtual environment with the package, its extras and the test tools
@@ -34,5 +34,13 @@ types: setup
 bench: setup ## the performance bars, each ratio measured side by side in one run
 	$(BIN)/python -m benchmarks
 
+docs: .venv/docs-ready ## the documents with their gallery as HTML, in docs/_build/html
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+.venv/docs-ready: .venv/ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group docs
+	touch .venv/docs-ready
+
 clean: ## remove everything that setup and the other verbs made
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist thresher-demo
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist thresher-demo docs/_build docs/examples docs/api/generated

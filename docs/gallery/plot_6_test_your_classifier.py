@@ -1,0 +1,54 @@
+"""
+Attacking a classifier of your own
+==================================
+
+`poison` plants rows for any classifier. Here a scikit-learn pipeline is attacked with every attack
+there is, with more and more rows.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+
+from thresher.simulate.tables import POISON_STRENGTHS, poison
+
+X, y = load_digits(return_X_y=True)
+X, y = X[np.isin(y, (3, 8))], y[np.isin(y, (3, 8))]
+X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
+mine = make_pipeline(MinMaxScaler(), LogisticRegression(C=10.0))
+
+# %%
+# The names of the attacks, and strengths that are worth trying. Without ``strength`` an attack has its
+# usual one.
+
+for attack, strengths in POISON_STRENGTHS.items():
+    print(attack, strengths)
+
+# %%
+# Attacker and classifier meet on the training rows; what counts is the error on clean ones.
+
+fractions = [0.0, 0.02, 0.05, 0.1, 0.2]
+figure, axes = plt.subplots(figsize=(8, 4.5), layout="constrained")
+for attack, style in zip(POISON_STRENGTHS, ["o-", "s--", "^-.", "v:", "D-", "x--"]):
+    errors = []
+    for fraction in fractions:
+        table = poison(X, y, attack=attack, fraction=fraction, random_state=0)
+        errors.append(1 - mine.fit(table.X, table.y).score(X_test, y_test))
+    axes.plot(fractions, errors, style, label=attack)
+axes.xaxis.set_major_formatter("{x:.0%}")
+axes.yaxis.set_major_formatter("{x:.0%}")
+axes.set(xlabel="share of planted rows", ylabel="error on clean rows", ylim=(0, None))
+axes.spines[["top", "right"]].set_visible(False)
+axes.legend(frameon=False)
+plt.show()
+
+# %%
+# ``table.is_planted`` says which rows are the attacker's, for measuring what a defense finds;
+# ``table.origins`` says which row of the clean table each of the others is.
+
+table = poison(X, y, attack="far-clump", fraction=0.1, random_state=0)
+print(f"{table.is_planted.sum()} of {len(table.y)} rows are planted")
