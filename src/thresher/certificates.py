@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)  # twice the unit roundoff: every allowance below is doubled
-BLOCK_BYTES = 2**26
+BLOCK_BYTES = 2**24
 OVERFLOWS = np.errstate(over="ignore", invalid="ignore")  # what is no number proves nothing
 
 
