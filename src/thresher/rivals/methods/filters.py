@@ -145,8 +145,9 @@ class Balakrishnan:
     away the planted share of weight can, which is below 1 + C·η·log(1/η) if any such weights
     are, so C need not be known; then μ is the mean's largest entries, and both are repeated
     (Balakrishnan, Du, Li and Singh 2017, "Computationally Efficient Robust Sparse Estimation in
-    High Dimensions"). The first center is the median of each feature. Their convex program is
-    solved by the cuts of `remove_outliers`, with its proofs.
+    High Dimensions"). The first center is the median of each feature, and rows further from it
+    than clean ones ever are go at once. Their convex program is solved by the cuts of
+    `remove_outliers`, with its proofs.
 
     Parameters
     ----------
@@ -176,6 +177,7 @@ class Balakrishnan:
         """The halfspace, of unit length."""
         X, y = draw_sample(source, task)
         Z = y[:, None] * X
+        Z = _without_far_rows(Z)
         center = hard_threshold(np.median(Z, axis=0), task.sparsity)
         for _ in range(self.n_repeats):
             weights = remove_outliers(
@@ -186,6 +188,15 @@ class Balakrishnan:
             ).weights
             center = hard_threshold(weights @ Z / weights.sum(), task.sparsity)
         return unit(center)
+
+
+def _without_far_rows(Z: FloatArray) -> FloatArray:
+    """The rows without those further from the median in some entry than clean rows ever are.
+
+    An entry of an isotropic log-concave row exceeds t with probability at most exp(1 − t).
+    """
+    distances = np.abs(Z - np.median(Z, axis=0)).max(axis=1)
+    return Z[distances <= max(1 + np.log(Z.size), float(distances.min()))]
 
 
 def _likely_share(noise_rate: float, n_rows: int) -> float:
