@@ -11,6 +11,8 @@ from typing import Any
 
 from thresher.page import Html, element
 
+NO_PICTURES = 'Pictures are missing: pip install "thresher[plot]" brings what draws them.'
+
 
 def new_figure(width: float, height: float) -> Any:
     """An empty figure of that many inches.

@@ -20,9 +20,9 @@ from thresher.findings.tables import (
     table_of_suspects,
 )
 from thresher.page import Html, cell, definitions, document, element, join, table
+from thresher.svg import NO_PICTURES
 
 MAX_ROWS = 20  # of the suspects shown one a line
-NO_PICTURES = 'Pictures are missing: pip install "thresher[plot]" brings what draws them.'
 
 
 def save_report(findings: Findings, path: str | Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from thresher.experiments.arena import measures
 from thresher.experiments.arena.standings import Standings, World, grouped, worst_of
@@ -64,12 +65,17 @@ class _Rows:
 
     cells: Sequence[Cell]
 
+    @cached_property
+    def worst(self) -> list[str | None]:
+        """The worst number of each column; found once, as a table may have many learners."""
+        return [measure.worst(self.cells) for measure in _MEASURES]
+
     def of(self, cells: Iterable[Cell]) -> Iterator[Html]:
         """One row a cell."""
-        worst = [measure.worst(self.cells) for measure in _MEASURES]
         for cell in cells:
             told = [measure.tell(cell) for measure in _MEASURES]
-            numbers = [_number(text, is_worst=text == mark) for text, mark in zip(told, worst)]
+            pairs = zip(told, self.worst)
+            numbers = [_number(text, is_worst=text == mark) for text, mark in pairs]
             yield _row(element("th", str(cell.key["adversary"]), scope="row"), cell, numbers)
 
 

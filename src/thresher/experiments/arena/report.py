@@ -7,6 +7,7 @@ from pathlib import Path
 
 from thresher.experiments.arena.cell_tables import MARK, strength_table, worst_table
 from thresher.experiments.arena.facts import facts_of, format_seeds
+from thresher.experiments.arena.figures import figures_section
 from thresher.experiments.arena.measures import error_floor, tell_strength
 from thresher.experiments.arena.record_file import NAME, read_records
 from thresher.experiments.arena.standings import (
@@ -100,6 +101,7 @@ def _article(standings: Standings) -> Html:
         paragraphs(sweep.about if sweep is not None else ""),
         element("h2", "What was run"),
         definitions(facts_of(standings)),
+        figures_section(standings),
         *_worlds(standings),
         _failures(standings),
     ]
