@@ -6,6 +6,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 import matplotlib
+
 from thresher import __version__
 
 matplotlib.use("agg")
@@ -34,6 +35,7 @@ autodoc_typehints = "none"  # the docstrings say what a parameter is
 autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
 maximum_signature_line_length = 88
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False

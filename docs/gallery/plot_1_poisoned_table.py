@@ -2,8 +2,8 @@
 A poisoned table, and classifiers that learn from it
 ====================================================
 
-One training row in ten is planted by an attacker who saw the table. Four classifiers learn from what
-is left of it, and are tested on clean rows.
+One training row in ten is planted by an attacker who saw the table. Four classifiers learn from
+it, and are tested on clean rows.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +23,8 @@ X, y = load_breast_cancer(return_X_y=True)
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=1)
 
 # %%
-# The classifiers. Thresher and Sever are told how many rows may be planted; the others have no use for
-# that number.
+# The classifiers. Thresher and Sever are told how many rows may be planted; the others have no
+# use for that number.
 
 classifiers = {
     "Thresher": HalfspaceClassifier(sparsity=10, noise_rate=0.1, random_state=0),

@@ -2,9 +2,9 @@
 Which rows look planted, and why
 ================================
 
-Planted rows lose their trust while Thresher learns. Pictures show who lost it, when, what was proven
-in each phase, and which features the model uses. `examine` sorts the rows by suspicion, and says in
-which features the suspects stand out.
+Planted rows lose their trust while Thresher learns. Pictures show who lost it, when, what was
+proven in each phase, and which features the model uses. `examine` sorts the rows by suspicion,
+and says in which features the suspects stand out.
 """
 
 import matplotlib.pyplot as plt
@@ -64,4 +64,6 @@ for group in findings.groups:
     print(f"{len(group.rows)} rows labeled {group.label}, {group.ratio:.1f} times as far out:")
     for contrast in group.contrasts:
         name = labeled.feature_names[contrast.feature]
-        print(f"  {name:24} {contrast.mean_here:9.3g} here, {contrast.mean_elsewhere:9.3g} elsewhere")
+        print(
+            f"  {name:24} {contrast.mean_here:9.3g} here, {contrast.mean_elsewhere:9.3g} elsewhere"
+        )

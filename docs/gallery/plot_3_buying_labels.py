@@ -2,8 +2,8 @@
 Buying few labels, stopping, and going on
 =========================================
 
-A pool of rows without labels, of which somebody owns one in twenty. The learner asks for labels of the
-rows that are worth it. Halfway the run is saved, and another learner goes on with it.
+A pool of rows without labels, of which somebody owns one in twenty. The learner asks for labels
+of the rows that are worth it. Halfway the run is saved, and another learner goes on with it.
 """
 
 import tempfile
@@ -22,12 +22,13 @@ from thresher.simulate import Gaussian, InBandMass, MaliciousOracle, random_targ
 # What will it cost? `plan` says so before anything is bought.
 
 cost = plan(n_features=200, sparsity=5, target_error=0.05, noise_rate=0.02)
-print(f"{cost.practical.labels} labels in {cost.practical.phases} phases; floor {cost.label_floor:.0f}")
+print(f"{cost.practical.labels} labels in {cost.practical.phases} phases")
+print(f"no method can do with much less than {cost.label_floor:.0f}")
 
 
 # %%
-# A laboratory stands for the world: its adversary watches the learner, and puts its rows where the
-# learner looks.
+# A laboratory stands for the world: its adversary watches the learner, and puts its rows where
+# the learner looks.
 
 
 def make_world():
@@ -48,8 +49,8 @@ for _ in range(2):
     learner.tell(world.reveal(question.ids))  # you, a lab, a crowd
 
 # %%
-# The run is saved with the labels that were paid, and restored: nothing is paid twice. For a table, the
-# pool would be the same table again.
+# The run is saved with the labels that were paid, and restored: nothing is paid twice. For a
+# table, the pool would be the same table again.
 
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "run.npz"

@@ -2,8 +2,8 @@
 Removing outliers, and checking the proof
 =========================================
 
-`remove_outliers` gives every row a weight, and proves how much variance these weights leave in any
-sparse direction. The proof can be checked without trusting the solver that found it.
+`remove_outliers` gives every row a weight, and proves how much variance these weights leave in
+any sparse direction. The proof can be checked without trusting the solver that found it.
 """
 
 from dataclasses import replace
@@ -31,8 +31,8 @@ before = remove_outliers(X, **question | {"outlier_fraction": 0.0})
 print(f"with all rows it is at least {before.variance_lower:.3f}")
 
 # %%
-# `thresher.certificates` imports nothing but NumPy. It recomputes everything from the rows, with room
-# for rounding on the safe side.
+# `thresher.certificates` imports nothing but NumPy. It recomputes everything from the rows, with
+# room for rounding on the safe side.
 
 print(accepts_removal(X, removal, **question))
 
@@ -43,8 +43,8 @@ print(accepts_removal(X, replace(removal, variance_upper=0.9 * removal.variance_
 print(accepts_removal(X, replace(removal, weights=np.ones(2000)), **question))
 
 # %%
-# The planted rows hardly stand out in any single feature. In the direction that the solver found among
-# all rows they do, and they lose their weight.
+# In the direction of largest variance among all rows, the planted ones lie far out on both sides.
+# They lose their weight.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 groups = [("clean", ~is_planted), ("planted", is_planted)]

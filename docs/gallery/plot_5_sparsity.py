@@ -15,8 +15,8 @@ from thresher import HalfspaceClassifierCV
 from thresher.simulate.tables import poison
 
 X, y = make_classification(
-    n_samples=1600,
-    n_features=60,
+    n_samples=1200,
+    n_features=40,
     n_informative=6,
     n_redundant=0,
     n_clusters_per_class=1,
@@ -26,13 +26,13 @@ X, y = make_classification(
 )
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
 table = poison(X, y, attack="far-clump", fraction=0.05, random_state=0)
-chosen = HalfspaceClassifierCV(sparsities=(1, 2, 4, 8, 16, 60), noise_rates=(0.05,), random_state=0)
+chosen = HalfspaceClassifierCV(sparsities=(1, 2, 4, 8, 40), noise_rates=(0.05,), random_state=0)
 chosen.fit(table.X, table.y)
 print(f"{chosen.sparsity_} features; error on new rows {1 - chosen.score(X_test, y_test):.1%}")
 
 # %%
-# ``path_`` has what was seen. Of the choices within one standard error of the best, the sparsest is
-# taken.
+# ``path_`` has what was seen. Of the choices within one standard error of the best, the sparsest
+# is taken.
 
 sparsities = [point.sparsity for point in chosen.path_]
 errors = np.array([point.error for point in chosen.path_])
@@ -53,5 +53,5 @@ axes.legend(frameon=False)
 plt.show()
 
 # %%
-# These errors are for comparing: they are smaller than those on new rows, because rows that are hard
-# to classify have little trust.
+# These errors are for comparing. They are not those on new rows, and may be smaller: rows that are
+# hard to classify have little trust.

@@ -2,8 +2,8 @@
 Attacking a classifier of your own
 ==================================
 
-`poison` plants rows for any classifier. Here a scikit-learn pipeline is attacked with every attack
-there is, with more and more rows.
+`poison` plants rows for any classifier. Here a scikit-learn pipeline is attacked with every
+attack there is, with more and more rows.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_
 mine = make_pipeline(MinMaxScaler(), LogisticRegression(C=10.0))
 
 # %%
-# The names of the attacks, and strengths that are worth trying. Without ``strength`` an attack has its
-# usual one.
+# The names of the attacks, and strengths that are worth trying. Without ``strength`` an attack
+# has its usual one.
 
 for attack, strengths in POISON_STRENGTHS.items():
     print(attack, strengths)

@@ -2,8 +2,8 @@
 An adversary of your own
 ========================
 
-An adversary is an object with one method. It is shown everything: the target, where the learner looks,
-what it will throw away. :doc:`/extending` explains what it may return.
+An adversary is an object with one method. It is shown everything: the target, where the learner
+looks, what it will throw away. :doc:`/extending` explains what it may return.
 """
 
 import matplotlib.pyplot as plt
@@ -28,8 +28,8 @@ class LoudDecoy:
 
 
 # %%
-# The world is Gaussian, 5 of 100 features matter, and one row in ten is the adversary's. In sizes of 1
-# or 2 the decoy is stealthy; larger ones stand out.
+# The world is Gaussian, 5 of 100 features matter, and one row in ten is the adversary's. A decoy
+# of size 1 hurts most; larger ones hurt less than flipped labels alone.
 
 
 def error_against(adversary, seed):
@@ -58,7 +58,9 @@ print(f"flipped labels alone: {np.median(flips):.3f}")
 
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 axes.plot(sizes, errors, "o", color="tab:blue", alpha=0.5)
-axes.plot(sizes, np.median(errors, axis=1), "-", color="tab:blue", label="decoy (median of 3 seeds)")
+axes.plot(
+    sizes, np.median(errors, axis=1), "-", color="tab:blue", label="decoy (median of 3 seeds)"
+)
 axes.axhline(np.median(flips), color="tab:orange", ls="--", label="flipped labels alone")
 axes.axhline(0.1 / (2 * 0.9), color="gray", ls=":", label="η/(2(1−η))")
 axes.set_xscale("log", base=2)

@@ -2,8 +2,8 @@
 A model that leaves Thresher
 ============================
 
-What was learned becomes a JSON file, an ordinary scikit-learn pipeline, or an ONNX model. All of them
-predict the same.
+What was learned becomes a JSON file, an ordinary scikit-learn pipeline, or an ONNX model. All of
+them predict the same.
 """
 
 import json
