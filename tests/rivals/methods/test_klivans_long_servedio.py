@@ -8,7 +8,8 @@ from rivals.methods.measured import by_name, error_of
 from thresher.rivals.methods.klivans_long_servedio import METHODS, KlivansLongServedio
 from thresher.simulate import LinfHijack, OnSupportTilt, SparseSpike
 
-METHOD = by_name(METHODS)["klivans-long-servedio"]
+NAMED = by_name(METHODS)
+METHOD, BOOSTED = NAMED["klivans-long-servedio"], NAMED["klivans-long-servedio-boosted"]
 
 
 def test_planted_rows_of_large_variance_are_deleted() -> None:
@@ -22,6 +23,23 @@ def test_many_rows_with_a_faint_tilt_pass() -> None:
 def test_a_sparse_spike_below_the_dense_limit_passes() -> None:
     spike = SparseSpike(1.0, n_rows=300)
     assert error_of(METHOD, spike, noise_rate=0.1, n_features=300, n_labels=300) > 0.15
+
+
+def test_boosting_makes_an_average_more_exact() -> None:
+    once, boosted = (
+        np.mean([error_of(method, n_labels=3000, seed=seed) for seed in range(3)])
+        for method in (METHOD, BOOSTED)
+    )
+    assert boosted < 0.9 * once
+
+
+def test_boosting_bears_planted_rows_of_large_variance() -> None:
+    assert error_of(BOOSTED, LinfHijack(), n_labels=1500) < 0.03
+
+
+def test_a_sparse_spike_below_the_dense_limit_passes_the_boosted_version_too() -> None:
+    spike = SparseSpike(1.0, n_rows=300)
+    assert error_of(BOOSTED, spike, noise_rate=0.1, n_features=300, n_labels=300) > 0.15
 
 
 def test_clean_rows_stay() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from thresher.learning import Task
 from thresher.rivals.methods.interface import Method, Source, unit
 from thresher.rivals.methods.samples import KeepLargest, average, draw_sample
 from thresher.solvers.eigen import top_eigenpairs
-from thresher.validation import FloatArray, check_positive
+from thresher.validation import FloatArray, check_count, check_fraction, check_positive
 
 
 @dataclass(frozen=True)
@@ -67,18 +67,88 @@ class KlivansLongServedio:
         >>> int(KlivansLongServedio().rows_without_outliers(X).min())
         10
         """
-        kept = np.arange(len(X))
+        return np.flatnonzero(self.weights_without_outliers(X, np.ones(len(X))))
+
+    def weights_without_outliers(self, X: FloatArray, weights: FloatArray) -> FloatArray:
+        """The weights, with zeros for the rows that are deleted.
+
+        Examples
+        --------
+        >>> KlivansLongServedio().weights_without_outliers(np.array([[1.0], [9.0]]), np.ones(2))
+        array([1., 0.])
+        """
+        kept = weights.copy()
         max_square = self.tail_factor * np.log(max(len(X), 2))
-        while kept.size:
-            S = X[kept]
-            values, vectors = top_eigenpairs(S.T @ S / kept.size, 1)
-            edge = (1 + np.sqrt(X.shape[1] / kept.size)) ** 2
-            is_fine = np.square(S @ vectors[:, -1]) <= max_square
+        while kept.any():
+            total = float(kept.sum())
+            n_effective = total**2 / float(kept @ kept)
+            values, vectors = top_eigenpairs((X.T * kept) @ X / total, 1)
+            edge = (1 + np.sqrt(X.shape[1] / n_effective)) ** 2
+            is_far = np.square(X @ vectors[:, -1]) > max_square
             # Without an outlier to delete the loop cannot go on, whatever the eigenvalue.
-            if values[-1] <= self.edge_factor * edge or is_fine.all():
+            if values[-1] <= self.edge_factor * edge or not kept[is_far].any():
                 break
-            kept = kept[is_fine]
+            kept[is_far] = 0
         return kept
+
+
+@dataclass(frozen=True)
+class SmoothBoosting:
+    """The sum of halfspaces learned from weighted rows, each with weight on what the others miss.
+
+    The version for log-concave distributions: averaging without outliers is the weak learner of
+    smooth boosting (Servedio 2003), which never puts more than 1 on a row, so that planted rows
+    cannot draw all weight. With margins h = y·(v·x)/R of each round's v, a row's sum
+    N ← N + h − θ sets its weight to 1 while N < 0 and to (1 − γ)^(N/2) beyond; it ends when the
+    mean weight is below κ. The weak hypotheses are linear, so their sum is a halfspace.
+
+    Parameters
+    ----------
+    weak : averages weighted rows without outliers
+    edge : γ, by how much a weak hypothesis is expected to beat guessing; θ = γ/(2 + γ)
+    default_error : κ if the task has no target error
+    noise_factor : κ is at least so many times the noise rate
+    max_rounds : after so many rounds it ends in any case
+
+    Examples
+    --------
+    >>> from thresher.simulate import Laplace, MaliciousOracle, random_target
+    >>> source = MaliciousOracle(distribution=Laplace(20), target=random_target(20, 3, 0),
+    ...                          noise_rate=0.0, adversary=None, random_state=0)
+    >>> task = Task(n_features=20, sparsity=3, noise_rate=0.0, label_budget=2000)
+    >>> w = SmoothBoosting()(source, task, np.random.default_rng(0))
+    >>> source.error_rate(w) < 0.06
+    True
+    """
+
+    weak: KlivansLongServedio = field(default_factory=KlivansLongServedio)
+    edge: float = 0.25
+    default_error: float = 0.05
+    noise_factor: float = 2.0
+    max_rounds: int = 40
+
+    def __post_init__(self) -> None:
+        check_positive(self.edge, "edge")
+        check_fraction(self.edge, "edge")
+        check_positive(self.default_error, "default_error")
+        check_positive(self.noise_factor, "noise_factor")
+        check_count(self.max_rounds, "max_rounds")
+
+    def __call__(self, source: Source, task: Task, _rng: np.random.Generator) -> FloatArray:
+        """The halfspace, of unit length."""
+        X, y = draw_sample(source, task)
+        Z = y[:, None] * X
+        least = max(task.target_error or self.default_error, self.noise_factor * task.noise_rate)
+        reach = np.sqrt(self.weak.tail_factor * np.log(max(len(y), 2)))
+        weights, sums, halfspace = np.ones(len(y)), np.zeros(len(y)), np.zeros(task.n_features)
+        for _ in range(self.max_rounds):
+            direction = unit(self.weak.weights_without_outliers(X, weights) @ Z)
+            halfspace += direction
+            sums += np.clip(Z @ direction / reach, -1, 1) - self.edge / (2 + self.edge)
+            weights = (1 - self.edge) ** (np.maximum(sums, 0) / 2)
+            if weights.mean() < least:
+                break
+        return unit(halfspace)
 
 
 _CLAIM = "Ω(ε²/log(d/ε)) malicious noise, uniform on the ball"
@@ -98,5 +168,13 @@ METHODS = (
         is_active=False,
         is_sparse=False,
         claim=_CLAIM,
+    ),
+    Method(
+        name="klivans-long-servedio-boosted",
+        title="Klivans–Long–Servedio 2009, with smooth boosting",
+        learn=KeepLargest(SmoothBoosting()),
+        is_active=False,
+        is_sparse=True,
+        claim="Ω(ε³/log²(d/ε)) malicious noise, log-concave",
     ),
 )
