@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -53,7 +54,7 @@ def test_learn_tells_the_features_the_error_and_the_proof(folder, call_cli):
     assert re.search(r"^  f0 +\+0\.\d+ +yes", done.stdout, re.MULTILINE)
     assert re.search(r"^  f1 +-0\.\d+ +no", done.stdout, re.MULTILINE)
     assert re.search(r"Held-out error \d\.\d% ± \d\.\d%, rows counted by trust", done.stdout)
-    assert "no combination of up to" in done.stdout
+    assert re.search(r"Rows counted by\s+their\s+trust\s+have\s+no\s+variance", done.stdout)
     assert files_in(folder) == {"mail.csv"}
 
 
@@ -93,9 +94,7 @@ def test_the_same_seed_gives_the_same_bytes(folder, call_cli):
     for name in ("a", "b"):
         call_cli(f"learn mail.csv {OPTIONS} --out {name}.json --report {name}.html", folder)
     assert (folder / "a.json").read_bytes() == (folder / "b.json").read_bytes()
-    seconds = r"<dd>[\d.]+</dd></dl>"
-    first, second = ((folder / f"{name}.html").read_text() for name in "ab")
-    assert re.sub(seconds, "", first) == re.sub(seconds, "", second)
+    assert (folder / "a.html").read_bytes() == (folder / "b.html").read_bytes()
 
 
 @pytest.mark.parametrize("name", ["t.tsv", "t.parquet", "t.feather", "t.svm", "t.npz"])
@@ -123,11 +122,12 @@ def test_a_column_that_numbers_the_rows_is_pointed_out(folder, call_cli):
         assert call_cli(f"learn numbered.csv {OPTIONS}", folder).stderr == ""
 
 
-def test_a_reader_that_has_seen_enough_is_no_failure(folder):
-    command = f"{sys.executable} -m thresher learn mail.csv {OPTIONS} | head -1"
+def test_a_reader_that_has_seen_enough_is_no_failure_and_the_model_is_written(folder):
+    command = f"{sys.executable} -m thresher learn mail.csv {OPTIONS} --out m.json | head -1"
     done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True)
     assert done.stdout.startswith("mail.csv: ")
     assert done.stderr == ""
+    assert load_model(folder / "m.json").support.size == 2
 
 
 # -- audit -------------------------------------------------------------------------------------
@@ -144,6 +144,17 @@ def test_audit_writes_a_weight_for_every_row_in_file_order(folder, call_cli, tab
     assert weights.max() <= 1
     least = np.argsort(weights, kind="stable")[:N_PLANTED]
     assert table.is_planted[least].mean() >= 0.95
+
+
+def test_ids_are_listed_unless_they_are_written(folder, call_cli):
+    assert "Their ids" in call_cli(f"audit mail.csv {OPTIONS}", folder).stdout
+    assert "Their ids" not in call_cli(f"audit mail.csv {OPTIONS} --out w.csv", folder).stdout
+
+
+def test_at_a_noise_rate_of_zero_nobody_is_suspected(folder, call_cli):
+    done = call_cli("audit mail.csv --id-column id --noise-rate 0 --sparsity 2", folder)
+    assert done.returncode == 0
+    assert "No row is suspected" in done.stdout
 
 
 def test_audit_says_why_and_what_is_proven(folder, call_cli):
@@ -184,6 +195,36 @@ def test_predictions_stand_in_the_last_column(with_model, call_cli):
 
 
 def test_the_error_is_told_where_the_truth_is_known(with_model, call_cli):
+    told = call_cli(
+        "predict model.json new.csv --id-column id --label answer --out p.csv", with_model
+    )
+    fresh = poisoned(seed=1)
+    error = np.mean(load_model(with_model / "model.json").predict(fresh.X) != fresh.y)
+    assert f"error {error:.2%}" in told.stdout
+
+
+@pytest.mark.parametrize("truth", [["1.0", "0.0"], ["1", "0"], ["01", "00"]])
+def test_true_labels_are_compared_by_value(truth, folder, call_cli, table):
+    as_numbers = np.where(table.y == "yes", "1", "0")
+    write(replace(table, y=as_numbers), folder / "numbers.csv")
+    call_cli(f"learn numbers.csv {OPTIONS} --out model.json", folder)
+    spelled = np.where(table.y == "yes", *truth)
+    write(replace(table, y=spelled), folder / "spelled.csv")
+    options = "--id-column id --label answer --out p.csv"
+    done = call_cli(f"predict model.json spelled.csv {options}", folder)
+    if truth == ["01", "00"]:  # names, not numbers
+        assert done.returncode == 1
+        assert "labels that the model does not know: '00', '01'" in done.stderr
+    else:
+        error = np.mean(
+            load_model(folder / "model.json").predict(table.X) != as_numbers.astype(int)
+        )
+        assert f"error {error:.2%}" in done.stdout
+
+
+def test_words_may_differ_in_case(with_model, call_cli):
+    text = (with_model / "new.csv").read_text().replace(",yes", ",YES").replace(",no", ",No")
+    (with_model / "new.csv").write_text(text)
     told = call_cli(
         "predict model.json new.csv --id-column id --label answer --out p.csv", with_model
     )
@@ -269,7 +310,7 @@ FAILURES = {
     "learn mail.csv --id-column idd": "did you mean 'id'",
     "learn gaps.csv": "'a' (2), 'b' (1)",
     "learn one.csv": "two are needed",
-    "learn few.csv --sparsity 1": "cv must be at most 1",
+    "learn few.csv --sparsity 1": "3 rows of each label are needed",
     "learn empty.csv": "is empty",
     "learn .": "is a folder",
     "learn notes.txt": "files that can be read end in",

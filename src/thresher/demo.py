@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,7 +132,7 @@ def describe_errors(errors: FloatArray) -> str:
     """
     columns = [Column("error on clean rows, %", [*ATTACKS.values(), "", RISE], "<")]
     for name, row in zip(METHODS, errors):
-        rise = max(row[1:]) - row[0]
+        rise = max(row[1:].max() - row[0], 0.0)
         cells = [f"{100 * error:.1f}" for error in row]
         columns.append(Column(name.replace(" ", "\n"), [*cells, "", f"{100 * rise:+.1f}"]))
     text = format_columns(columns)
@@ -138,7 +140,8 @@ def describe_errors(errors: FloatArray) -> str:
 
 
 PRICE = """\
-Caution has its price: where nothing is planted, a method that trusts every row does better."""
+Caution has its price: told that one row of ten may be planted where none is, Thresher gives up
+good rows, and methods that trust every row do better."""
 
 
 RISE = "rise over a clean table, at worst"
@@ -192,4 +195,5 @@ def write_files(world: World, findings: Findings, errors: FloatArray, out: Path)
     else:
         draw(world, findings, errors, out / "attacks.png")
         yield f"Picture: {out / 'attacks.png'}"
-    yield f"\nNext: thresher audit {out / 'poisoned.csv'} --noise-rate {FRACTION}"
+    program = "thresher" if shutil.which("thresher") else sys.argv[0]
+    yield f"\nNext: {program} audit {out / 'poisoned.csv'} --noise-rate {FRACTION}"

@@ -31,7 +31,10 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
             yield file
         return
     unfinished = path.with_name(path.name + ".part")
-    file = unfinished.open("wb")
+    try:
+        file = unfinished.open("wb")
+    except OSError as error:  # about the name that the caller knows
+        raise OSError(error.errno, error.strerror, str(path)) from error
     try:
         with file:
             yield file

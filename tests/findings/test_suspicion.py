@@ -52,27 +52,40 @@ def findings():
     return examine(table, noise_rate=0.1, sparsities=(2,))
 
 
-def test_the_proven_variance_holds_for_rows_counted_by_trust(findings):
-    limit = remaining_variance(findings)
-    assert limit.holds_for_trust
+def view_of(findings):
     rows = findings.classifier.scaling_.apply(findings.table.X)
-    signs = np.where(findings.labels == "yes", 1.0, -1.0)
-    found = worst_direction_of_rows(
-        around_class_medians(rows, signs),
-        findings.suspicion.trust,
-        l2_radius=1.0,
-        l1_radius=limit.n_features**0.5,
-    )
+    return around_class_medians(rows, np.where(findings.labels == "yes", 1.0, -1.0))
+
+
+def largest_variance(findings, weights):
+    """The largest mean over all rows in a direction of as many features as was proven about."""
+    l1_radius = remaining_variance(findings).n_features ** 0.5
+    return worst_direction_of_rows(view_of(findings), weights, l2_radius=1.0, l1_radius=l1_radius)
+
+
+def test_the_proven_variance_holds_for_rows_counted_by_trust(findings):
+    limit, trust = remaining_variance(findings), findings.suspicion.trust
+    assert limit.holds_for_trust
+    found = largest_variance(findings, trust)
     assert found.lower <= limit.upper
-    assert limit.optimum <= limit.upper
+    assert found.lower / trust.mean() <= limit.of_trusted_rows
+    assert limit.share_taken == pytest.approx(1 - trust.mean())
+
+
+def test_no_column_of_the_view_exceeds_one(findings):
+    assert np.square(view_of(findings)).mean(axis=0).max() <= 1
 
 
 def test_a_bound_that_is_too_small_would_be_noticed(findings):
-    rows = findings.classifier.scaling_.apply(findings.table.X)
-    signs = np.where(findings.labels == "yes", 1.0, -1.0)
-    view = around_class_medians(rows, signs)
-    found = worst_direction_of_rows(view, l2_radius=1.0, l1_radius=2.0)  # every row counts
-    assert found.lower > remaining_variance(findings).upper
+    everyone = np.ones(findings.table.n_rows)
+    assert largest_variance(findings, everyone).lower > remaining_variance(findings).upper
+
+
+def test_weights_that_take_as_little_as_allowed_leave_the_optimum(findings):
+    limit = remaining_variance(findings)
+    first = findings.classifier.phases_[0]
+    assert limit.optimum == pytest.approx(first.optimum_lower / first.phase.l2_radius**2)
+    assert limit.outlier_fraction == first.phase.outlier_fraction
 
 
 def test_what_is_proven_names_the_number_of_features(findings):

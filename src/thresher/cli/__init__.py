@@ -73,7 +73,7 @@ def build_parser() -> argparse.ArgumentParser:
     """
     parser = Parser(
         prog="thresher",
-        description="Find planted rows in data that somebody may have poisoned, with proof.",
+        description="Learn from data that somebody may have poisoned, and find the planted rows.",
         epilog=f"example: {VERBS[0].example}",
     )
     parser.add_argument("--version", action="version", version=f"thresher {__version__}")
@@ -87,4 +87,6 @@ def _tell_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _one_line(error: Exception | str) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__

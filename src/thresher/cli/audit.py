@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from thresher.cli.examining import add_table_options, examined, write_report
+from thresher.cli.examining import add_table_options, examined, tell_files, write_report
 from thresher.cli.values import new_file_ending_in
 from thresher.cli.verb import Verb
 
@@ -21,15 +21,14 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> None:
     """Examine, tell, write."""
     findings = examined(options)
-    from thresher.findings.terminal import describe_audit  # here, so that --help stays quick
+    from thresher.findings.csv_files import save_weights  # here, so that --help stays quick
+    from thresher.findings.terminal import describe_audit
 
-    print(describe_audit(findings))
     if options.out is not None:
-        from thresher.findings.csv_files import save_weights
-
         save_weights(findings, options.out)
-        print(f"\nWeights: {options.out}")
     write_report(findings, options)
+    print(describe_audit(findings, with_ids=options.out is None))
+    tell_files(Weights=options.out, Report=options.report)
 
 
 VERB = Verb(

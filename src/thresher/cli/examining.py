@@ -73,12 +73,25 @@ def examined(options: argparse.Namespace) -> Findings:
 
 
 def write_report(findings: Findings, options: argparse.Namespace) -> None:
-    """Write the page, if it is wanted, and say where it is."""
+    """Write the page, if it is wanted."""
     from thresher.findings.report import save_report  # here, so that --help stays quick
 
     if options.report is not None:
         save_report(findings, options.report)
-        print(f"\nReport: {options.report}")
+
+
+def tell_files(**files: Path | None) -> None:
+    """Say which files were written, after what is printed about them.
+
+    Examples
+    --------
+    >>> tell_files(Model=Path("model.json"), Report=None)
+    <BLANKLINE>
+    Model: model.json
+    """
+    written = [f"{name}: {path}" for name, path in files.items() if path is not None]
+    if written:
+        print("", *written, sep="\n")
 
 
 def refuse_to_overwrite(read: Path, *written: Path | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from thresher.cli.examining import add_table_options, examined, write_report
+from thresher.cli.examining import add_table_options, examined, tell_files, write_report
 from thresher.cli.values import new_file_ending_in
 from thresher.cli.verb import Verb
 
@@ -21,15 +21,14 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> None:
     """Learn, tell, write."""
     findings = examined(options)
-    from thresher.findings.terminal import describe_learning  # here, so that --help stays quick
+    from thresher.estimators import save_model  # here, so that --help stays quick
+    from thresher.findings.terminal import describe_learning
 
-    print(describe_learning(findings))
     if options.out is not None:
-        from thresher.estimators import save_model
-
         save_model(findings.model(one_hot=options.one_hot), options.out)
-        print(f"\nModel: {options.out}")
     write_report(findings, options)
+    print(describe_learning(findings))
+    tell_files(Model=options.out, Report=options.report)
 
 
 VERB = Verb(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentTypeError
 from collections.abc import Callable
 from pathlib import Path
@@ -41,7 +42,11 @@ def noise_rate(text: str) -> float:
     from thresher.validation import check_noise_rate  # here, so that --help stays quick
 
     try:
-        return check_noise_rate(float(text))
+        rate = float(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"must be a share such as 0.05, got {text!r}") from error
+    try:
+        return check_noise_rate(rate)
     except ValueError as error:
         raise ArgumentTypeError(str(error)) from error
 
@@ -88,6 +93,8 @@ def new_file(text: str) -> Path:
         raise ArgumentTypeError(f"{text!r} is a directory")
     if not path.parent.is_dir():
         raise ArgumentTypeError(f"there is no directory {str(path.parent)!r}")
+    if not os.access(path.parent, os.W_OK):
+        raise ArgumentTypeError(f"nothing can be written to directory {str(path.parent)!r}")
     return path
 
 

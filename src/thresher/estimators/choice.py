@@ -249,6 +249,10 @@ class HalfspaceClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         """As `HalfspaceClassifier.to_sklearn`."""
         return self.to_model().to_sklearn()
 
+    def to_onnx(self) -> Any:
+        """As `HalfspaceModel.to_onnx`."""
+        return self.to_model().to_onnx()
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

@@ -180,7 +180,9 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             observe=phase_ended,
         )
         self.__dict__.update(self._learned(phases, n_rows, n_used))
-        warn_of_distrusted_classes(self.row_weights_, signs, self.classes_.tolist())
+        warn_of_distrusted_classes(
+            self.row_weights_, signs, self.classes_.tolist(), self.noise_rate
+        )
 
     def _check_parameters(self) -> tuple[PracticalSchedule, int]:
         """The schedule and the seed, once everything that needs no table has been checked."""
@@ -253,6 +255,10 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def to_sklearn(self) -> Any:
         """An ordinary scikit-learn pipeline with the same predictions, for dense tables."""
         return self.to_model().to_sklearn()
+
+    def to_onnx(self) -> Any:
+        """As `HalfspaceModel.to_onnx`."""
+        return self.to_model().to_onnx()
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

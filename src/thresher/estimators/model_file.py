@@ -102,6 +102,8 @@ def _bytes_of(path: Path) -> bytes:
 def _reason(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"{error.args[0]} is missing"
+    if isinstance(error, json.JSONDecodeError):
+        return f"it is no JSON: {error}"
     return str(error)[:200] or type(error).__name__
 
 
@@ -147,6 +149,9 @@ def _model_of(content: object) -> HalfspaceModel:
         raise ValueError(f"its format is not {FORMAT}")
     if type(version := content.get("version")) is not int or version != VERSION:
         raise ValueError(f"version must be {VERSION}, got {str(version)[:40]}")
+    known = {"format", "version", *HalfspaceModel.__dataclass_fields__}
+    if unknown := sorted(set(content) - known):
+        raise ValueError(f"{unknown[0][:40]!r} is none of its fields")
     n_features = _whole(content["n_features"], "n_features", 1, MAX_FEATURES)
     n_used = len(_kind(content["support"], list, "support"))
     numbers = {

@@ -33,8 +33,10 @@ def trust_of_rows(phases: Sequence[PhaseOutcome], n_rows: int) -> FloatArray:
     return total / np.maximum(n_looked, 1)
 
 
-def warn_of_distrusted_classes(trust: FloatArray, signs: FloatArray, classes: Any) -> None:
-    """Say so if hardly a row of a class is trusted: the model may never predict it.
+def warn_of_distrusted_classes(
+    trust: FloatArray, signs: FloatArray, classes: Any, noise_rate: float
+) -> None:
+    """Say so if hardly a row of a class is trusted, or all may be planted: it may be ignored.
 
     Examples
     --------
@@ -42,17 +44,20 @@ def warn_of_distrusted_classes(trust: FloatArray, signs: FloatArray, classes: An
     >>> signs = np.array([1.0, 1.0, -1.0])
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     warn_of_distrusted_classes(np.array([1.0, 1.0, 0.1]), signs, ["ham", "spam"])
+    ...     warn_of_distrusted_classes(np.array([1.0, 1.0, 0.1]), signs, ["ham", "spam"], 0.1)
     >>> print(caught[0].message)
-    the 1 rows of class 'ham' have a mean trust of 0.10: either they are planted, or noise_rate is
-    too large for a class of their size. Compare a smaller noise_rate, or a larger reach
+    the 1 rows of class 'ham' have a mean trust of 0.10 and are 33.3% of the table: either they are
+    planted, or a noise_rate of 0.1 is too large for a class of their size. Compare a smaller one,
+    or a larger reach
     """
     for label, sign in zip(classes, (-1.0, 1.0)):
         own = trust[signs == sign]
-        if own.mean() < LITTLE:
+        share = own.size / trust.size
+        if own.mean() < LITTLE or share <= noise_rate:
             warn_caller(
-                f"the {own.size} rows of class {label!r} have a mean trust of {own.mean():.2f}: "
-                "either they are planted, or noise_rate is too large for a class of their size. "
-                "Compare a smaller noise_rate, or a larger reach",
+                f"the {own.size} rows of class {label!r} have a mean trust of {own.mean():.2f} and "
+                f"are {share:.1%} of the table: either they are planted, or a noise_rate of "
+                f"{noise_rate:g} is too large for a class of their size. Compare a smaller one, or "
+                "a larger reach",
                 DistrustedClass,
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +15,8 @@ from thresher.findings.evidence import Group, groups_of
 from thresher.findings.suspicion import Suspicion, agreement_of
 from thresher.table_files import LabeledTable
 from thresher.validation import FloatArray
+
+N_FOLDS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +32,6 @@ class Findings:
     suspicion : trust, agreement and weight of each row
     suspects : the rows of least weight, as many as may be planted, the most suspicious first
     groups : of suspects that stand out alike
-    seconds : that it took
 
     Examples
     --------
@@ -46,7 +46,6 @@ class Findings:
     suspicion: Suspicion
     suspects: NDArray[np.intp]
     groups: tuple[Group, ...]
-    seconds: float
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -134,11 +133,13 @@ def examine(
     >>> findings.classifier.support_, int((findings.suspects < 6).sum())
     (array([1]), 6)
     """
-    if table.y is None:
-        raise ValueError("table must have labels")
-    start = time.perf_counter()
+    _require_rows_of_each_label(table)
     classifier = HalfspaceClassifierCV(
-        sparsities=sparsities, noise_rates=(noise_rate,), random_state=seed, verbose=verbose
+        sparsities=sparsities,
+        noise_rates=(noise_rate,),
+        cv=N_FOLDS,
+        random_state=seed,
+        verbose=verbose,
     ).fit(table.X, table.y)
     scores = classifier.decision_function(table.X)
     signs = np.where(table.y == classifier.classes_[1], 1.0, -1.0)
@@ -159,5 +160,16 @@ def examine(
         suspicion=suspicion,
         suspects=suspects,
         groups=groups,
-        seconds=time.perf_counter() - start,
     )
+
+
+def _require_rows_of_each_label(table: LabeledTable) -> None:
+    if table.y is None:
+        raise ValueError("table must have labels")
+    values, counts = np.unique(table.y, return_counts=True)
+    for value, n_rows in zip(values.tolist(), counts):
+        if n_rows < N_FOLDS:
+            raise ValueError(
+                f"{N_FOLDS} rows of each label are needed, to learn from some and hold out others; "
+                f"label {value!r} has {n_rows}"
+            )

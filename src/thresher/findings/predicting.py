@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.errors import UnreadableTable
 from thresher.estimators import HalfspaceModel
+from thresher.estimators.model import Label
 from thresher.findings.csv_files import save_predictions
 from thresher.findings.reading import read_with_progress
+from thresher.table_files.wording import quoted
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +40,7 @@ class Predictions:
         """Share of the rows that are predicted wrongly; None if the truth is not known."""
         if self.truth is None:
             return None
-        return float(np.mean(self.labels.astype(str) != self.truth.astype(str)))
+        return float(np.mean(self.labels != self.truth))
 
 
 def predict_file(
@@ -63,7 +66,28 @@ def predict_file(
         features=used.feature_names,
         with_labels=label is not None,
     )
-    return Predictions(save_predictions(table, used, out), table.y)
+    truth = None if table.y is None else _in_words_of(model.classes, table.y, path)
+    return Predictions(save_predictions(table, used, out), truth)
+
+
+def _in_words_of(classes: list[Label], truth: NDArray[Any], path: Path) -> NDArray[Any]:
+    """The true labels as the model calls them: 1.0 may be 1 elsewhere, and `true` be `True`."""
+    spelled = {_spelled(known): known for known in classes}
+    unknown = sorted({str(value) for value in truth.tolist() if _spelled(value) not in spelled})
+    if unknown:
+        raise UnreadableTable(
+            path,
+            f"has labels that the model does not know: {quoted(unknown, limit=5)}",
+            advice=f"it knows {quoted(classes)}: name another column with --label, or leave it out",
+        )
+    return np.asarray([spelled[_spelled(value)] for value in truth.tolist()])
+
+
+def _spelled(label: Label) -> str:
+    """A label without what differs from file to file: case, and the form of whole numbers."""
+    if isinstance(label, float) and label.is_integer():
+        label = int(label)
+    return str(label).strip().casefold()
 
 
 def _on_its_support(model: HalfspaceModel) -> HalfspaceModel:
@@ -84,10 +108,10 @@ def describe_predictions(predictions: Predictions) -> str:
     Examples
     --------
     >>> print(describe_predictions(Predictions(np.array(["a", "b", "a"]), None)))
-    3 rows: 2 a and 1 b
+    3 rows: a (2) and b (1)
     """
     values, counts = np.unique(predictions.labels, return_counts=True)
-    told = " and ".join(f"{n:,} {value}" for value, n in zip(values.tolist(), counts))
+    told = " and ".join(f"{value} ({n:,})" for value, n in zip(values.tolist(), counts))
     text = f"{predictions.labels.size:,} rows: {told}"
     error = predictions.error
     return text if error is None else f"{text}; error {error:.2%} against the true labels"

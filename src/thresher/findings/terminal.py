@@ -10,8 +10,7 @@ import numpy as np
 
 from thresher.findings.evidence import Group
 from thresher.findings.examination import Findings
-from thresher.findings.proof import assumptions, not_proven, proven
-from thresher.findings.suspicion import NEXT_TO_NOTHING
+from thresher.findings.proof import assumptions, not_proven, proven, verdict
 from thresher.findings.tables import (
     Table,
     table_of_contrasts,
@@ -27,20 +26,21 @@ MAX_CELL = 30  # characters
 
 def describe_learning(findings: Findings) -> str:
     """What `thresher learn` prints: the model, its error, the suspects, the proof."""
-    parts = (_table, _features, _held_out, _suspects, _proof)
-    return "\n\n".join(part(findings) for part in parts)
+    parts = (_table, _features, _held_out, _suspects, _suspect_ids, _proof)
+    return "\n\n".join(filter(None, (part(findings) for part in parts)))
 
 
-def describe_audit(findings: Findings) -> str:
+def describe_audit(findings: Findings, *, with_ids: bool) -> str:
     """What `thresher audit` prints: the suspects, why they are, the proof."""
-    parts = (_table, _suspects, _groups, _proof)
-    return "\n\n".join(part(findings) for part in parts)
+    ids = (_suspect_ids,) if with_ids else ()
+    parts = (_table, _suspects, *ids, _groups, _proof)
+    return "\n\n".join(filter(None, (part(findings) for part in parts)))
 
 
 def _table(findings: Findings) -> str:
     table = findings.table
     values, counts = np.unique(findings.labels, return_counts=True)
-    labels = " and ".join(f"{n:,} {value}" for value, n in zip(values.tolist(), counts))
+    labels = " and ".join(f"{value} ({n:,})" for value, n in zip(values.tolist(), counts))
     of = f"labels '{table.label_name}'" if table.label_name else "labels"
     return f"{findings.name}: {table.n_rows:,} rows, {table.X.shape[1]:,} features, {of}: {labels}"
 
@@ -80,22 +80,19 @@ def _held_out(findings: Findings) -> str:
 
 
 def _suspects(findings: Findings) -> str:
-    """The rows of least weight, one a line, and the ids of all of them."""
-    suspects, suspicion = findings.suspects, findings.suspicion
-    n_nothing = int((suspicion.weight[suspects] < NEXT_TO_NOTHING).sum())
-    head = (
-        f"The {suspects.size:,} least trusted rows, as many as may be planted; "
-        f"{n_nothing:,} of them\nhave a weight below {NEXT_TO_NOTHING}:"
-    )
-    return f"{head}\n{_shown(table_of_suspects(findings, MAX_ROWS))}\n\n{_suspect_ids(findings)}"
+    """The rows of least weight, one a line."""
+    lines = _shown(table_of_suspects(findings, MAX_ROWS)) if findings.suspects.size else ""
+    return f"{_wrapped(verdict(findings), indent='')}\n{lines}".rstrip()
 
 
 def _suspect_ids(findings: Findings) -> str:
+    """The ids of all suspects, for other programs and for looking them up; nothing without any."""
+    if not findings.suspects.size:
+        return ""
     ids = [str(value) for value in findings.table.ids[findings.suspects[:MAX_IDS]].tolist()]
     n_left = findings.suspects.size - len(ids)
     more = f" and {n_left:,} more" if n_left else ""
-    text = f"Their ids, least trusted first: {', '.join(ids)}{more}"
-    return _wrapped(text, indent="  ")
+    return _wrapped(f"Their ids, least trusted first: {', '.join(ids)}{more}", indent="  ")
 
 
 def _groups(findings: Findings) -> str:

@@ -98,7 +98,8 @@ def refuse_other_kinds(
     advice = {
         Kind.OTHER: "drop them, or write one number into each cell",
         Kind.DATE: "turn them into numbers, such as days since a date, or drop them",
-        Kind.TEXT: "use --one-hot, turn them into numbers, or drop them",
+        Kind.TEXT: "use --one-hot, turn them into numbers, drop them, or name one that identifies "
+        "rows with --id-column",
     }
     for kind, what_to_do in advice.items():
         if kind is Kind.TEXT and text_allowed:
