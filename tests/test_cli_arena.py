@@ -17,12 +17,14 @@ from typing import Any
 
 import pytest
 
+from browser import look_at, needs_browser
 from thresher import cli
 from thresher.experiments.arena import cluster
 
 SCRIPT = Path(sysconfig.get_path("scripts")) / "thresher"
 ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "80"}
 EXAMPLE = "arena run smoke --out arena"
+ATTACKED = "noise rate 0.05, at most 100 labels"  # the heading of one of its tables
 TINY = """
 title = "Tiny"
 seeds = "{n_seeds}"
@@ -68,21 +70,21 @@ def smoke(tmp_path_factory: pytest.TempPathFactory) -> tuple[Done, Path]:
 def test_a_sweep_succeeds_and_tells_nothing_but_progress_on_stderr(smoke) -> None:
     done, _ = smoke
     assert done.returncode == 0
-    told = re.compile(r"\d+ of 20 runs, about .* left")
+    told = re.compile(r"\d+ of 60 runs, about .* left")
     assert all(told.fullmatch(line) for line in done.stderr.splitlines())
 
 
 def test_a_sweep_keeps_its_records_and_its_spec(smoke) -> None:
     done, folder = smoke
     records = read(folder / "arena" / "records.jsonl")
-    assert len({record["run"] for record in records}) == len(records) == 20
+    assert len({record["run"] for record in records}) == len(records) == 60
     assert 'title = "Smoke"' in (folder / "arena" / "smoke.toml").read_text(encoding="utf-8")
     assert f"Records: {Path('arena') / 'records.jsonl'}\n" in done.stdout
 
 
 def test_a_sweep_begins_with_its_title_and_what_there_is_to_do(smoke) -> None:
     done, _ = smoke
-    assert done.stdout.splitlines()[:3] == ["Smoke", "20 runs, 0 of them already recorded", ""]
+    assert done.stdout.splitlines()[:3] == ["Smoke", "60 runs, 0 of them already recorded", ""]
 
 
 def errors(folder: Path, **wanted: Any) -> list[float]:
@@ -92,10 +94,11 @@ def errors(folder: Path, **wanted: Any) -> list[float]:
 
 def test_the_table_shows_the_worst_strength_of_the_records(smoke) -> None:
     done, folder = smoke
-    row = re.search(r"^own labels only +in-band-mass +(.*)$", done.stdout, flags=re.MULTILINE)
+    table = done.stdout.partition(ATTACKED)[2]
+    row = re.search(r"^own labels only +in-band-mass +(.*)$", table, flags=re.MULTILINE)
     assert row is not None
     strength, median, ratio, *_ = row[1].split()
-    who = {"learner": "own labels only", "adversary": "in-band-mass"}
+    who = {"learner": "own labels only", "adversary": "in-band-mass", "label_budget": 100}
     medians = {
         f"{strength:g}": statistics.median(errors(folder, **who, strength=strength))
         for strength in (2.0, 4.0)
@@ -107,9 +110,9 @@ def test_the_table_shows_the_worst_strength_of_the_records(smoke) -> None:
 
 def test_the_rows_of_a_table_line_up(smoke) -> None:
     done, _ = smoke
-    table = done.stdout.split("\n\n")[2].splitlines()
-    assert table[0] == "noise rate 0.05"
-    assert len(table) == 3 + 2 * 3  # heading and head; two learners, three adversaries
+    names = [part.splitlines()[0] for part in done.stdout.split("\n\n")]
+    table = done.stdout.split("\n\n")[names.index(ATTACKED)].splitlines()
+    assert len(table) == 3 + 3 * 3  # heading and head; three learners, three adversaries
     assert len({len(line) for line in table[1:]}) == 1
 
 
@@ -119,7 +122,7 @@ def test_what_is_recorded_is_not_run_again(smoke, call_cli) -> None:
     done = call_cli(EXAMPLE, folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert (folder / "arena" / "records.jsonl").read_bytes() == before
-    assert done.stdout == first.stdout.replace("20 runs, 0 of", "20 runs, 20 of")
+    assert done.stdout == first.stdout.replace("60 runs, 0 of", "60 runs, 60 of")
 
 
 def test_runs_that_do_not_finish_are_outcomes_and_can_be_tried_again(
@@ -200,13 +203,29 @@ def test_a_report_is_one_file_about_the_records(smoke, call_cli) -> None:
     assert not list(folder.glob("*.part"))
 
 
+@needs_browser
+@pytest.mark.parametrize("width", [1200, 500])
+def test_a_browser_draws_every_figure_of_the_report(width: int, smoke, call_cli) -> None:
+    pytest.importorskip("matplotlib")
+    _, folder = smoke
+    call_cli("arena report arena --out page.html", folder)
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    kinds = re.findall(r'data-figure="([^"]+)"', page)
+    assert kinds == ["worst case by noise", "profile", "error by noise", "error by labels"]
+    seen = look_at(page, width=width)
+    n_panels, n_samples = 1 + 1 + 3 + 2, 4 * 3 + 2  # three learners each, and two floors
+    assert seen["images"] == seen["drawn"] == seen["described"] == n_panels + n_samples
+    assert (seen["requests"], seen["failures"]) == ([], [])
+    assert seen["scrollWidth"] <= width
+
+
 def test_the_cells_can_be_had_as_a_table(smoke, call_cli) -> None:
     _, folder = smoke
     done = call_cli("arena report arena --out page.html --csv cells.csv", folder)
     assert done.stdout == "Report: page.html\nCells: cells.csv\n"
     with (folder / "cells.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == 10
+    assert len(rows) == 30
     floors = {"0.0": 0.0, "0.05": 0.05 / (2 * 0.95)}
     for row in rows:
         assert float(row["error_floor"]) == pytest.approx(floors[row["noise_rate"]], rel=1e-4)

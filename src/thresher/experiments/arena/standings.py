@@ -176,7 +176,7 @@ def count_runs(sweep: Sweep) -> int:
     Examples
     --------
     >>> count_runs(Sweep.load("smoke"))
-    20
+    60
     """
     if not sweep.pilot_seeds:
         return len(sweep.seeds) * len(sweep.entries)

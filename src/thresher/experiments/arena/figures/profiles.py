@@ -82,7 +82,7 @@ def profile(standings: Standings) -> list[Picture]:
         f"A cell is one attack in one world: {count(len(shared))} of them",
         "the curve of a learner says in which share of them its error is at most t times that of "
         "the best learner there; at t = 1, how often it is the best. Higher is better",
-        f"{count(lacking)} cells that lack a learner are left out" if lacking else "",
+        f"cells that lack a learner and are left out: {count(lacking)}" if lacking else "",
         how_measured(standings, [cell for found in shared for cell in found.values()]),
     )
     title = "How often each learner is close to the best"

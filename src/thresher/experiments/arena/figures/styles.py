@@ -11,10 +11,12 @@ from thresher.experiments.spec import THRESHER
 from thresher.rivals.methods import METHODS
 
 Line: TypeAlias = tuple[float, tuple[float, ...]]  # offset and dashes, as matplotlib has them
+Marker: TypeAlias = str | tuple[int, int, int]  # a name, or points, kind and angle
 
 # Each with its name in words. Okabe and Ito's colors, and three of Tol's, for color-blind readers;
 # in grey, markers and dashes tell them apart. Eight and nine have no common factor: 72 methods in
 # a row differ in color or marker.
+CIRCLE: tuple[Marker, str] = ("o", "circles")
 GREEN = ("#009E73", "green")
 COLORS = (
     ("#0072B2", "blue"),
@@ -26,7 +28,7 @@ COLORS = (
     ("#882255", "wine red"),
     ("#999933", "olive"),
 )
-MARKERS = (
+MARKERS: tuple[tuple[Marker, str], ...] = (
     ("s", "squares"),
     ("^", "triangles"),
     ("D", "diamonds"),
@@ -37,7 +39,12 @@ MARKERS = (
     (">", "triangles to the right"),
     ("*", "stars"),
 )
-STRANGE_MARKERS = (("p", "pentagons"), ("h", "hexagons"), ("d", "slim diamonds"), ("8", "octagons"))
+STRANGE_MARKERS: tuple[tuple[Marker, str], ...] = (
+    ("p", "pentagons"),
+    ("d", "slim diamonds"),
+    ((4, 1, 0), "four-pointed stars"),
+    ((6, 1, 0), "six-pointed stars"),
+)
 DASHES: tuple[tuple[Line, str], ...] = (
     ((0, (5, 1.5)), "dashed"),
     ((0, (1.2, 1.2)), "dotted"),
@@ -65,7 +72,7 @@ class Style:
     """
 
     color: str
-    marker: str
+    marker: Marker
     line: Line
     is_hollow: bool
     words: str
@@ -86,7 +93,7 @@ def style_of(name: str) -> Style:
     """
     base, *options = _OPTIONS.split(name, maxsplit=1)
     number = zlib.crc32(name.encode())  # unlike hash(), the same in every process
-    color, marker, line = GREEN, ("o", "circles"), SOLID
+    color, marker, line = GREEN, CIRCLE, SOLID
     if base in METHODS:
         place = list(METHODS).index(base)
         color, marker, line = COLORS[place % 8], MARKERS[place % 9], DASHES[place % 4]
