@@ -9,7 +9,7 @@ from typing import Any
 from thresher.files import write_text
 from thresher.findings.examination import Findings
 from thresher.findings.pictures import picture_of_features, picture_of_phases, picture_of_trust
-from thresher.findings.proof import assumptions, not_proven, proven
+from thresher.findings.proof import assumptions, not_proven, proven, verdict
 from thresher.findings.suspicion import NEXT_TO_NOTHING
 from thresher.findings.tables import (
     Table,
@@ -101,11 +101,11 @@ def _model(findings: Findings) -> Iterable[Html]:
 
 def _suspects(findings: Findings) -> Iterable[Html]:
     suspects = findings.suspects
+    yield element("p", verdict(findings))
     yield element(
         "p",
-        f"{suspects.size:,} rows, as many as may be planted. Trust is how much a row counted in "
-        "learning; agreement is how well its label fits what the trusted rows teach; the weight "
-        "is the agreement, halved for a row without trust.",
+        "Trust is how much a row counted in learning; agreement is how well its label fits what "
+        "the trusted rows teach; the weight is the agreement, halved for a row without trust.",
     )
     yield _picture(picture_of_trust, findings)
     yield _shown(table_of_suspects(findings, MAX_ROWS), label="least trusted rows")
@@ -141,8 +141,7 @@ def _provenance(findings: Findings) -> list[tuple[str, str]]:
     model = findings.model()
     told: dict[str, Any] = {**model.provenance, **model.provenance["parameters"]}
     names = ("thresher", "table", "label", "sparsity", "noise_rate", "random_state", "reach")
-    facts = [(name.replace("_", " "), str(told[name])) for name in names if name in told]
-    return [*facts, ("seconds", f"{findings.seconds:.1f}")]
+    return [(name.replace("_", " "), str(told[name])) for name in names if name in told]
 
 
 def _shown(content: Table, *, label: str) -> Html:
