@@ -12,6 +12,7 @@ filters.py                dense and sparse filters of y·x
 mirror_descent.py         stage-wise mirror descent near the boundary
 shen2023.py               phases with matrix-multiplicative-weights scores
 tables.py                 the practical peers, on labels that they pay for
+optional.py               those from packages that may be missing
 
 Each module has a tuple `METHODS`; `METHODS` here has all of them by name.
 """
@@ -23,6 +24,7 @@ from thresher.rivals.methods import (
     klivans_long_servedio,
     l1_polynomial,
     mirror_descent,
+    optional,
     phase_loop,
     plan_vershynin,
     shen2023,
@@ -41,6 +43,7 @@ _MODULES = (
     mirror_descent,
     shen2023,
     tables,
+    optional,
 )
 METHODS: dict[str, Method] = {
     method.name: method for module in _MODULES for method in module.METHODS
