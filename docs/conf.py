@@ -72,5 +72,5 @@ html_theme_options = {
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "getting-started": []}
 html_context = {"default_mode": "light"}

@@ -82,7 +82,7 @@ for n in n_labels:
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 axes.plot(n_labels, errors, "o-", label="Thresher, asks")
 axes.plot(n_labels, passive_errors, "s--", label="L1 logistic regression, takes what comes")
-axes.axhline(0.05 / (2 * 0.95), color="gray", ls=":", label="η/(2(1−η))")
+axes.axhline(0.05 / (2 * 0.95), color="gray", ls=":", label="unavoidable in the worst case")
 axes.set(xlabel="labels bought", ylabel="error on clean rows", ylim=(0, None))
 axes.yaxis.set_major_formatter("{x:.0%}")
 axes.spines[["top", "right"]].set_visible(False)

@@ -41,6 +41,8 @@ for attack, style in zip(POISON_STRENGTHS, ["o-", "s--", "^-.", "v:", "D-", "x--
     axes.plot(fractions, errors, style, label=attack)
 axes.xaxis.set_major_formatter("{x:.0%}")
 axes.yaxis.set_major_formatter("{x:.0%}")
+axes.set_xticks(fractions)
+axes.set_yticks(np.arange(0, 0.21, 0.05))
 axes.set(xlabel="share of planted rows", ylabel="error on clean rows", ylim=(0, None))
 axes.spines[["top", "right"]].set_visible(False)
 axes.legend(frameon=False)

@@ -62,7 +62,7 @@ axes.plot(
     sizes, np.median(errors, axis=1), "-", color="tab:blue", label="decoy (median of 3 seeds)"
 )
 axes.axhline(np.median(flips), color="tab:orange", ls="--", label="flipped labels alone")
-axes.axhline(0.1 / (2 * 0.9), color="gray", ls=":", label="η/(2(1−η))")
+axes.axhline(0.1 / (2 * 0.9), color="gray", ls=":", label="unavoidable in the worst case")
 axes.set_xscale("log", base=2)
 axes.set_xticks(sizes, [f"{size:g}" for size in sizes])
 axes.yaxis.set_major_formatter("{x:.1%}")
