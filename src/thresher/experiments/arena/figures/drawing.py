@@ -99,12 +99,13 @@ def _draw_curve(axes: Any, curve: Curve, cast: Cast, moved: float, **options: An
 
 def _look(learner: str, style: Style) -> dict[str, Any]:
     is_ours = learner == THRESHER
+    is_star = style.marker == "*" or isinstance(style.marker, tuple)  # most of it is air
     return {
         "color": style.color,
         "linestyle": style.line,
         "linewidth": 2.6 if is_ours else 1.5,
         "marker": style.marker,
-        "markersize": 7 if is_ours else 6.5,
+        "markersize": 9 if is_star else 7 if is_ours else 6.5,
         "markerfacecolor": "white" if style.is_hollow else style.color,
         "markeredgecolor": style.color if style.is_hollow else "white",
         "markeredgewidth": 1.2 if style.is_hollow else 0.5,
