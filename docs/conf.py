@@ -51,6 +51,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_signature": False,
     "show_memory": False,
+    "write_computation_times": False,  # a page that loads scripts from elsewhere
     "remove_config_comments": True,
     "min_reported_time": 1e9,
     "abort_on_example_error": False,  # -W makes an error of it, after the others ran

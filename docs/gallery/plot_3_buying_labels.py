@@ -23,7 +23,7 @@ from thresher.simulate import Gaussian, InBandMass, MaliciousOracle, random_targ
 
 cost = plan(n_features=200, sparsity=5, target_error=0.05, noise_rate=0.02)
 print(f"{cost.practical.labels} labels in {cost.practical.phases} phases")
-print(f"no method can do with much less than {cost.label_floor:.0f}")
+print(f"without any noise, any method needs about {cost.label_floor:.0f}")
 
 
 # %%
