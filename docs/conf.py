@@ -1,15 +1,22 @@
 """How Sphinx makes the documents: `make docs`."""
 
+import shutil
 import sys
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 import matplotlib
 
 from thresher import __version__
 
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_extensions"))
 matplotlib.use("agg")
+
+# Pages of names and examples that are no more would be in no table of contents.
+shutil.rmtree(HERE / "api" / "generated", ignore_errors=True)
+for page in (HERE / "examples").glob("plot_*.rst"):
+    if not (HERE / "gallery" / f"{page.stem}.py").exists():
+        page.unlink()
 
 project = "Thresher"
 author = "The Thresher developers"
