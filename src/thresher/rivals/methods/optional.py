@@ -26,7 +26,7 @@ from thresher.rivals.tuned import SparseLogisticRegressionCV, l1_logistic
 from thresher.validation import FloatArray
 
 PENALTIES = (0.7, 0.5, 0.35, 0.25, 0.18, 0.12)  # of skglm, over the one that leaves no weight
-CONCAVITY = 10.0  # gamma of the minimax concave penalty; 3, the usual one, is for squared loss
+CONCAVITY = 10.0  # gamma of the minimax concave penalty; set by hand
 POOL_PER_LABEL, FIRST_SHARE, N_BATCHES = 5, 0.2, 10  # of uncertainty sampling
 
 

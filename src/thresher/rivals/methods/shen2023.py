@@ -20,7 +20,8 @@ from thresher.rivals.methods.samples import LARGEST_ENTRY
 from thresher.solvers.eigen import largest_eigenvalue
 from thresher.validation import FloatArray, Rows, is_sparse
 
-# Chosen on clean, hijacked and tilted Gaussian rows; the paper has constants for a proof.
+# Set by hand. On Gaussian rows, d = 100, rates of 1 and 30 and a margin of 1.3 gave much the same
+# errors, but for a rate of 1 under rows planted in the band (.06 instead of .05).
 EDGE_MARGIN = 1.1  # of the largest eigenvalue that clean isotropic rows may show
 RATE = 10.0  # of the exponential: how much the largest directions count more than the others
 MAX_ROUNDS = 20
@@ -161,6 +162,6 @@ METHODS = (
         learn=learn,
         is_active=True,
         is_sparse=False,
-        claim="Ω(ε) malicious noise in nearly linear time, from d rows and more",
+        claim="Ω(ε) malicious noise, in nearly linear time",
     ),
 )
