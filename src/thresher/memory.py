@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from thresher.errors import NotEnoughMemory
@@ -32,3 +34,17 @@ def require_memory(n_bytes: int, purpose: str) -> None:
     available = available_memory()
     if n_bytes > available:
         raise NotEnoughMemory(purpose, n_bytes, available)
+
+
+def return_free_memory() -> None:
+    """Give memory that is not used any more back to the system, where the C library can.
+
+    glibc keeps what arrays of up to 32 MB leave behind; after a fit to a large table that is a
+    good part of the table's own size, which the next fit would need elsewhere.
+
+    Examples
+    --------
+    >>> return_free_memory()
+    """
+    with suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)

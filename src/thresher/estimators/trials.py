@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from thresher.errors import DistrustedClass, UncertifiedPhase
 from thresher.estimators.halfspace import HalfspaceClassifier
 from thresher.learning.notices import warn_caller
+from thresher.memory import return_free_memory
 from thresher.validation import FloatArray, Rows
 
 Fold: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]  # rows to fit to, rows held out
@@ -75,6 +76,7 @@ def hold_out(
         warnings.simplefilter("ignore", DistrustedClass)
         warnings.simplefilter("ignore", UncertifiedPhase)
         estimator._learn(rows, labels, train)
+    return_free_memory()
     wrong = estimator._labels(estimator._scores(rows[test])) != labels[test]
     missed = tuple(p.phase.index for p in estimator.phases_ if not p.is_certified)
     return weighted_error(wrong, labels[test], trust[test]), missed
@@ -144,6 +146,7 @@ def fit_by_name(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         estimator.fit(rows, labels)
+    return_free_memory()
     for warning in caught:
         warn_caller(f"{name}: {warning.message}", warning.category)
     return estimator
