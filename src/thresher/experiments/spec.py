@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from thresher.learning import PracticalSchedule, Task, plan
-from thresher.rivals.methods import METHODS
+from thresher.rivals.methods import METHODS, MISSING
 from thresher.simulate import (
     ADVERSARIES,
     Adversary,
@@ -180,6 +180,11 @@ class SimulationSpec:
         return {name: plain(value) for name, value in values.items()}
 
     def _check_learner(self) -> None:
+        if self.method in MISSING:
+            raise ValueError(
+                f"method {self.method!r} needs the package {MISSING[self.method]}, which is not "
+                'installed; pip install "thresher[peers]" brings it'
+            )
         _check_name(self.method, "method", {THRESHER: None, **METHODS})
         check_positive(self.budget_factor, "budget_factor")
         if self.method != THRESHER and self.schedule:

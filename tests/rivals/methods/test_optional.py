@@ -7,6 +7,7 @@ from importlib.util import find_spec
 import pytest
 
 from rivals.methods.measured import by_name, error_of
+from thresher.experiments import SimulationSpec
 from thresher.rivals.methods.optional import METHODS, MISSING
 from thresher.simulate import Adversary, FarClump, LabelFlip, LinfHijack
 
@@ -59,3 +60,9 @@ def test_a_peer_holds_where_its_idea_applies(
 )
 def test_a_peer_breaks_under_planted_rows(name: str, adversary: Adversary) -> None:
     assert error(name, adversary) > 0.15
+
+
+def test_a_missing_package_is_named_by_the_spec(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MISSING, "made-up", "made_up_package")
+    with pytest.raises(ValueError, match="needs the package made_up_package, which is not install"):
+        SimulationSpec(n_features=5, sparsity=2, method="made-up")

@@ -49,4 +49,6 @@ METHODS: dict[str, Method] = {
     method.name: method for module in _MODULES for method in module.METHODS
 }
 
-__all__ = ["METHODS", "Method", "Source", "draw_labeled", "unit"]
+MISSING = optional.MISSING
+
+__all__ = ["METHODS", "MISSING", "Method", "Source", "draw_labeled", "unit"]
