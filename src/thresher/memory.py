@@ -9,6 +9,8 @@ from pathlib import Path
 
 from thresher.errors import NotEnoughMemory
 
+M_MMAP_THRESHOLD = -3  # as glibc numbers it
+
 
 def available_memory() -> int:
     """Bytes that can be taken without swapping, as far as the system tells; else a terabyte."""
@@ -48,3 +50,17 @@ def return_free_memory() -> None:
     """
     with suppress(OSError, AttributeError):  # another C library
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def return_arrays_at_once() -> None:
+    """Let this process give every array above 4 MB back to the system when it is freed.
+
+    glibc raises that limit to 32 MB by itself, and keeps what lies below for later. For programs,
+    not for libraries: it concerns the whole process.
+
+    Examples
+    --------
+    >>> return_arrays_at_once()
+    """
+    with suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 4 * 2**20)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from thresher.cli.values import choices, new_file_ending_in, noise_rate, whole_number
 from thresher.cli.verb import refusing_misuse
+from thresher.memory import return_arrays_at_once
 
 if TYPE_CHECKING:
     from thresher.findings import Findings
@@ -47,6 +48,7 @@ def examined(options: argparse.Namespace) -> Findings:
     from thresher.findings import examine  # here, so that --help stays quick
     from thresher.findings.reading import numbering_columns, read_with_progress
 
+    return_arrays_at_once()
     with refusing_misuse():
         sparsities = _sparsities(options)
         refuse_to_overwrite(options.file, options.out, options.report)
