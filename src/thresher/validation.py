@@ -227,3 +227,21 @@ def check_symmetric(values: object, name: str) -> FloatArray:
         )
     symmetric: FloatArray = matrix / 2 + matrix.T / 2
     return symmetric
+
+
+def require_at_hand(table: object) -> None:
+    """Refuse a table that is only a plan to read one, such as a LazyFrame of Polars.
+
+    Examples
+    --------
+    >>> class LazyFrame:
+    ...     collect = collect_schema = print
+    >>> require_at_hand(LazyFrame())
+    Traceback (most recent call last):
+    TypeError: X must be a table that is at hand, got a LazyFrame: collect() it first
+    """
+    kind = type(table)  # asking the table itself for its columns would resolve the plan, and warn
+    if hasattr(kind, "collect") and hasattr(kind, "collect_schema"):
+        raise TypeError(
+            f"X must be a table that is at hand, got a {kind.__name__}: collect() it first"
+        )

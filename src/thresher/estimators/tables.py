@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
-from thresher.learning.tables import require_at_hand
-from thresher.validation import FloatArray, Rows, is_sparse, sum_of_squares
+from thresher.validation import FloatArray, Rows, is_sparse, require_at_hand, sum_of_squares
 
 MOST_NAMED = 5  # columns in one message
 

@@ -47,8 +47,8 @@ def warn_of_distrusted_classes(
     ...     warn_of_distrusted_classes(np.array([1.0, 1.0, 0.1]), signs, ["ham", "spam"], 0.1)
     >>> print(caught[0].message)
     the 1 rows of class 'ham' have a mean trust of 0.10 and are 33.3% of the table: either they are
-    planted, or a noise_rate of 0.1 is too large for a class of their size. Compare a smaller one,
-    or a larger reach
+    planted, or a noise_rate of 0.1 is too large for a class of their size. Compare a smaller
+    noise_rate, or a larger reach
     """
     for label, sign in zip(classes, (-1.0, 1.0)):
         own = trust[signs == sign]
@@ -57,7 +57,7 @@ def warn_of_distrusted_classes(
             warn_caller(
                 f"the {own.size} rows of class {label!r} have a mean trust of {own.mean():.2f} and "
                 f"are {share:.1%} of the table: either they are planted, or a noise_rate of "
-                f"{noise_rate:g} is too large for a class of their size. Compare a smaller one, or "
-                "a larger reach",
+                f"{noise_rate:g} is too large for a class of their size. Compare a smaller "
+                "noise_rate, or a larger reach",
                 DistrustedClass,
             )

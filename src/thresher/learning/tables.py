@@ -20,24 +20,6 @@ from thresher.validation import FloatArray, Rows
 BLOCK_ENTRIES = 2**22
 
 
-def require_at_hand(table: object) -> None:
-    """Refuse a table that is only a plan to read one, such as a LazyFrame of Polars.
-
-    Examples
-    --------
-    >>> class LazyFrame:
-    ...     collect = collect_schema = print
-    >>> require_at_hand(LazyFrame())
-    Traceback (most recent call last):
-    TypeError: X must be a table that is at hand, got a LazyFrame: collect() it first
-    """
-    kind = type(table)  # asking the table itself for its columns would resolve the plan, and warn
-    if hasattr(kind, "collect") and hasattr(kind, "collect_schema"):
-        raise TypeError(
-            f"X must be a table that is at hand, got a {kind.__name__}: collect() it first"
-        )
-
-
 class Table(Protocol):
     """Rows by their places: an array, a CSR matrix, or what makes such rows when asked."""
 

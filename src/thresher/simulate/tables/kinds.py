@@ -11,8 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from thresher.learning.tables import require_at_hand
-from thresher.validation import FloatArray, Rows, check_rows, check_vector
+from thresher.validation import FloatArray, Rows, check_rows, check_vector, require_at_hand
 
 
 def is_frame(table: object) -> bool:
