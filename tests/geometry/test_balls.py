@@ -89,6 +89,13 @@ def test_entries_tied_at_the_maximum_share_the_l1_radius() -> None:
     assert np.abs(point).sum() <= 1.0
 
 
+@pytest.mark.parametrize("power", range(20, 54))
+def test_near_ties_do_not_understate_the_value(power: int) -> None:
+    g = 1000 * np.array([1.0, 1 - 2.0**-power])
+    value, _ = support_l1_l2(g, l2_radius=1.0, l1_radius=1.5)  # the l1 ball does not matter
+    assert value == pytest.approx(float(np.linalg.norm(g)), rel=1e-12)
+
+
 def test_ties_do_not_overstate_the_value() -> None:
     value, point = support_l1_l2(np.ones(4), l2_radius=1.0, l1_radius=1.5)
     assert value == pytest.approx(1.5, rel=1e-15)  # scaling to l2 norm 1 would give 2

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from thresher.validation import FloatArray, check_radius, check_vectors
 
+NEARLY_LARGEST = 0.999  # a level above, of entries up to 1, is found from the top
 FAR = 1e20
 
 
@@ -83,7 +84,11 @@ def support_points(vectors: FloatArray, l2_radius: float, l1_radius: float) -> F
     scale = np.abs(vectors).max(axis=1, keepdims=True)
     unit = vectors / np.where(scale > 0, scale, 1)
     ratio = min(l1_radius / l2_radius, 2 * vectors.shape[1] ** 0.5)  # beyond √d it never binds
-    shrunk = soft_threshold(unit, _ratio_levels(np.abs(unit), ratio)[:, None])
+    levels = _ratio_levels(np.abs(unit), ratio)
+    shrunk = soft_threshold(unit, levels[:, None])
+    flat = levels > NEARLY_LARGEST
+    if flat.any():
+        shrunk[flat] = _shrunk_from_the_top(unit[flat], ratio)
     l2_norm = np.linalg.norm(shrunk, axis=1, keepdims=True)
     l1_norm = np.abs(shrunk).sum(axis=1, keepdims=True)
     # Both norms are applied, so that rounding never leaves the region. Where t reached the largest
@@ -96,6 +101,29 @@ def support_points(vectors: FloatArray, l2_radius: float, l1_radius: float) -> F
         n_tied = np.maximum(np.abs(corners).sum(axis=1, keepdims=True), 1)
         points[tied] = corners * np.minimum(l1_radius / n_tied, l2_radius / np.sqrt(n_tied))
     return points
+
+
+def _shrunk_from_the_top(unit: FloatArray, ratio: float) -> FloatArray:
+    """S_t of rows whose largest entries almost tie, from how far entries lie below the largest.
+
+    With u = 1 − |entry| the level is 1 − τ, and what is left of an entry is τ − u: differences
+    that are small against the entries are not lost, as they are in sums of the entries themselves.
+    """
+    depths = 1 - np.abs(unit)
+    ascending = np.sort(depths, axis=1)
+    following = np.concatenate([ascending[:, 1:], np.ones((len(unit), 1))], axis=1)
+    counts, take = np.arange(1, unit.shape[1] + 1), np.arange(len(unit))
+    u1, u2 = np.cumsum(ascending, axis=1), np.cumsum(ascending**2, axis=1)
+    l1_norm = counts * following - u1
+    l2_square = np.maximum(u2 - following * (2 * u1 - counts * following), 0)
+    crossed = (l1_norm**2 > ratio**2 * l2_square * (1 + 1e-14)) & (counts > ratio**2)
+    j = crossed.argmax(axis=1)
+    mean, room = u1[take, j] / counts[j], np.maximum(counts[j] - ratio**2, 1e-300)
+    above = counts <= counts[j][:, None]
+    spread = np.where(above, np.square(ascending - mean[:, None]), 0.0).sum(axis=1)
+    top = np.minimum(mean + ratio * np.sqrt(spread / (counts[j] * room)), following[take, j])
+    top = np.where(crossed.any(axis=1), top, 1.0)
+    return np.copysign(np.maximum(top[:, None] - depths, 0), unit)
 
 
 def _ratio_levels(magnitudes: FloatArray, ratio: float) -> FloatArray:
@@ -128,7 +156,8 @@ def _levels_of_descending(
     l1_norm = c1 - counts * following
     l2_square = np.maximum(c2 - 2 * following * c1 + counts * following**2, 0)
     # The first j whose whole segment is too flat (ratio of norms above the bound) at its lower end.
-    crossed = l1_norm**2 > ratio**2 * l2_square * (1 + 1e-14)
+    # Up to ratio² entries have no larger ratio of norms, whatever the rounding of near ties says.
+    crossed = (l1_norm**2 > ratio**2 * l2_square * (1 + 1e-14)) & (counts > ratio**2)
     j = crossed.argmax(axis=1)
     take = np.arange(n_rows)
     count = counts[j]
