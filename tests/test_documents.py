@@ -92,7 +92,19 @@ def test_the_adversary_that_a_newcomer_is_shown_is_short() -> None:
     assert len(lines) < LIMIT
 
 
-@pytest.mark.parametrize("script", GALLERY, ids=lambda path: path.stem)
+QUICK = {
+    "plot_2_planted_rows",
+    "plot_4_certificate",
+}  # the others have their time in the slow suite
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(path, id=path.stem, marks=() if path.stem in QUICK else pytest.mark.slow)
+        for path in GALLERY
+    ],
+)
 def test_an_example_of_the_gallery_runs(
     script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
