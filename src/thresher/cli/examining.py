@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from thresher.findings import Findings
 
 FORMATS = "CSV, TSV, Parquet, Arrow, svmlight or NPZ"
-DEFAULT_CHOICES: tuple[int | str, ...] = (10, 40, 160)
 
 
 def add_table_options(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +32,7 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
         "--choose",
         type=choices,
         nargs="?",
-        const=DEFAULT_CHOICES,
+        const=(),
         metavar="S,S,...",
         help="choose from these by cross-validation (10,40,160)",
     )
@@ -50,7 +49,7 @@ def examined(options: argparse.Namespace) -> Findings:
 
     return_arrays_at_once()
     with refusing_misuse():
-        sparsities = _sparsities(options)
+        chosen = _sparsities(options)
         refuse_to_overwrite(options.file, options.out, options.report)
     table = read_with_progress(
         options.file,
@@ -68,9 +67,9 @@ def examined(options: argparse.Namespace) -> Findings:
         table,
         name=options.file.name,
         noise_rate=options.noise_rate,
-        sparsities=sparsities,
         seed=options.seed,
         verbose=True,
+        **({"sparsities": chosen} if chosen else {}),
     )
 
 
@@ -109,6 +108,7 @@ def refuse_to_overwrite(read: Path, *written: Path | None) -> None:
 
 
 def _sparsities(options: argparse.Namespace) -> tuple[int | str, ...]:
+    """The numbers of features to choose from; none for the usual ones."""
     if options.sparsity is not None and len(options.sparsity) > 1:
         raise ValueError("--sparsity takes one number, or all; --choose takes several")
-    return options.sparsity or options.choose or DEFAULT_CHOICES
+    return options.sparsity or options.choose or ()

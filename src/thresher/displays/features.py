@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from thresher.displays.canvas import COLORS, HATCHES, OUTLINE, check_classifier, shorten, take_axes
+from thresher.estimators import HalfspaceModel
 from thresher.validation import FloatArray, check_count
 
 BAR_HEIGHT = 0.27  # of a figure of our own, in inches
@@ -73,8 +74,12 @@ class FeaturesDisplay:
             When matplotlib is missing.
         """
         check_classifier(estimator)
+        return cls.from_model(estimator.to_model(), max_features=max_features, ax=ax)
+
+    @classmethod
+    def from_model(cls, model: HalfspaceModel, *, max_features: int = 20, ax: Any = None) -> Self:
+        """Plot the largest weights of a model, see `from_estimator`."""
         n_shown = check_count(max_features, "max_features")
-        model = estimator.to_model()
         order = np.argsort(-np.abs(model.weights), kind="stable")[:n_shown]
         chosen = model.support[order]
         given = model.feature_names

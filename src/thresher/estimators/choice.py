@@ -38,6 +38,9 @@ __all__ = ["HalfspaceClassifierCV", "PathPoint"]
 Choice = tuple[int, float]  # sparsity and noise rate
 
 
+SPARSITIES: tuple[int | str, ...] = (10, 40, 160)  # tried by default
+
+
 class HalfspaceClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A `HalfspaceClassifier` whose sparsity and noise rate are chosen by cross-validation.
 
@@ -82,7 +85,7 @@ class HalfspaceClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator
 
     def __init__(
         self,
-        sparsities: Sequence[int | str] = (10, 40, 160),
+        sparsities: Sequence[int | str] = SPARSITIES,
         noise_rates: Sequence[float] = (0.05,),
         *,
         cv: int = 3,

@@ -80,7 +80,11 @@ class HalfspaceModel:
 
     def predict(self, X: object) -> NDArray[Any]:
         """The label of each row."""
-        return np.asarray(self.classes)[(self.decision_function(X) > 0).astype(np.intp)]
+        return self.labels_of(self.decision_function(X))
+
+    def labels_of(self, scores: FloatArray) -> NDArray[Any]:
+        """The label that each score of the decision function stands for."""
+        return np.asarray(self.classes)[(scores > 0).astype(np.intp)]
 
     # -- leaving Thresher --------------------------------------------------------------------
 

@@ -51,7 +51,7 @@ def save_weights(findings: Findings, path: str | Path) -> None:
 def save_predictions(table: LabeledTable, model: HalfspaceModel, path: str | Path) -> NDArray[Any]:
     """Write the score and the predicted label of each row, and return the labels."""
     scores = model.decision_function(table.X)
-    labels = np.asarray(model.classes)[(scores > 0).astype(np.intp)]
+    labels = model.labels_of(scores)
     _save(
         path,
         ("id", "score", "prediction"),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.estimators import HalfspaceClassifierCV, HalfspaceModel
-from thresher.estimators.choice import PathPoint
+from thresher.estimators.choice import SPARSITIES, PathPoint
 from thresher.findings.evidence import Group, groups_of
 from thresher.findings.suspicion import Suspicion, agreement_of
 from thresher.table_files import LabeledTable
@@ -56,7 +56,7 @@ class Findings:
     @property
     def predictions(self) -> NDArray[Any]:
         """What the model says about each row."""
-        return np.asarray(self.classifier.classes_[(self.scores > 0).astype(np.intp)])
+        return np.asarray(self.classifier.best_._labels(self.scores))
 
     @property
     def chosen(self) -> PathPoint:
@@ -102,7 +102,7 @@ def examine(
     *,
     name: str = "table",
     noise_rate: float = 0.05,
-    sparsities: Sequence[int | str] = (10, 40, 160),
+    sparsities: Sequence[int | str] = SPARSITIES,
     seed: int = 0,
     verbose: bool = False,
 ) -> Findings:

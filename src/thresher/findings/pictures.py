@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from thresher.displays import FeaturesDisplay, PhasesDisplay, TrustDisplay
 from thresher.findings.examination import Findings
 from thresher.page import Html, element
@@ -15,15 +13,8 @@ MAX_FEATURES = 20
 def picture_of_features(findings: Findings) -> Html:
     """The largest weights of the model."""
     model = findings.model()
-    order = np.argsort(-np.abs(model.weights), kind="stable")[:MAX_FEATURES]
-    figure = new_figure(7.0, 1.7 + 0.3 * max(order.size, 4))
-    assert model.feature_names is not None
-    FeaturesDisplay(
-        weights=model.weights[order],
-        names=[model.feature_names[j] for j in model.support[order]],
-        classes=model.classes,
-        n_more=model.support.size - order.size,
-    ).plot(figure.subplots())
+    figure = new_figure(7.0, 1.7 + 0.3 * max(min(model.support.size, MAX_FEATURES), 4))
+    FeaturesDisplay.from_model(model, max_features=MAX_FEATURES, ax=figure.subplots())
     text = "Bars: the weights of the features that the model uses"
     return element("figure", as_image(figure, text))
 

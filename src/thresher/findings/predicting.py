@@ -14,6 +14,7 @@ from thresher.estimators import HalfspaceModel
 from thresher.estimators.model import Label
 from thresher.findings.csv_files import save_predictions
 from thresher.findings.reading import read_with_progress
+from thresher.findings.tables import counted
 from thresher.table_files.wording import quoted
 
 
@@ -110,8 +111,6 @@ def describe_predictions(predictions: Predictions) -> str:
     >>> print(describe_predictions(Predictions(np.array(["a", "b", "a"]), None)))
     3 rows: a (2) and b (1)
     """
-    values, counts = np.unique(predictions.labels, return_counts=True)
-    told = " and ".join(f"{value} ({n:,})" for value, n in zip(values.tolist(), counts))
-    text = f"{predictions.labels.size:,} rows: {told}"
+    text = f"{predictions.labels.size:,} rows: {counted(predictions.labels)}"
     error = predictions.error
     return text if error is None else f"{text}; error {error:.2%} against the true labels"

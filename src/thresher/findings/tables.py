@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher.findings.evidence import Group
 from thresher.findings.examination import Findings
@@ -30,6 +32,18 @@ class Table:
     head: Sequence[str]
     lines: Sequence[Sequence[str]]
     words: Sequence[int] = ()
+
+
+def counted(labels: NDArray[Any]) -> str:
+    """How often each label occurs, in words.
+
+    Examples
+    --------
+    >>> counted(np.array(["a", "b", "a"]))
+    'a (2) and b (1)'
+    """
+    values, counts = np.unique(labels, return_counts=True)
+    return " and ".join(f"{value} ({n:,})" for value, n in zip(values.tolist(), counts))
 
 
 def table_of_features(findings: Findings) -> Table:

@@ -6,17 +6,17 @@ import shutil
 import textwrap
 from collections.abc import Sequence
 
-import numpy as np
-
 from thresher.findings.evidence import Group
 from thresher.findings.examination import Findings
 from thresher.findings.proof import assumptions, not_proven, proven, verdict
 from thresher.findings.tables import (
     Table,
+    counted,
     table_of_contrasts,
     table_of_features,
     table_of_suspects,
 )
+from thresher.table_files.wording import shortened
 from thresher.text_tables import Column, format_columns
 
 MAX_FEATURES, MAX_ROWS = 20, 15  # shown one a line
@@ -39,8 +39,7 @@ def describe_audit(findings: Findings, *, with_ids: bool) -> str:
 
 def _table(findings: Findings) -> str:
     table = findings.table
-    values, counts = np.unique(findings.labels, return_counts=True)
-    labels = " and ".join(f"{value} ({n:,})" for value, n in zip(values.tolist(), counts))
+    labels = counted(findings.labels)
     of = f"labels '{table.label_name}'" if table.label_name else "labels"
     return f"{findings.name}: {table.n_rows:,} rows, {table.X.shape[1]:,} features, {of}: {labels}"
 
@@ -148,10 +147,6 @@ def _shown(table: Table, limit: int | None = None, indent: int = 2) -> str:
     """The first lines of a table, indented, with cells that fit a terminal."""
     columns = []
     for j, title in enumerate(table.head):
-        cells = [_short(line[j]) for line in table.lines[:limit]]
+        cells = [shortened(line[j], MAX_CELL) for line in table.lines[:limit]]
         columns.append(Column(title, cells, "<" if j == 0 or j in table.words else ">"))
     return textwrap.indent(format_columns(columns), " " * indent)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= MAX_CELL else text[: MAX_CELL - 1] + "…"
