@@ -16,6 +16,7 @@ from thresher.errors import DamagedFile, ThresherError
 from thresher.experiments.arena import Sweep, shipped_names
 from thresher.experiments.arena.blocks import MAX_RUNS, SPEC_KEYS
 from thresher.experiments.arena.sweep import _KEYS
+from thresher.rivals.methods import MISSING
 from thresher.simulate import ADVERSARIES
 
 ATTACK = """
@@ -91,9 +92,32 @@ def test_a_method_bears_its_own_name_unless_given_another() -> None:
 def test_shares_of_labels_are_told_apart_in_the_name() -> None:
     found = learners("method = 'zhang-2018'\nbudget_factor = [1, 10]")
     assert [name for name, *_ in found] == [
-        "zhang-2018, budget_factor 1",
-        "zhang-2018, budget_factor 10",
+        "zhang-2018, 1 x labels",
+        "zhang-2018, 10 x labels",
     ]
+
+
+def test_a_method_with_another_share_of_labels_stands_beside_itself() -> None:
+    text = "method = 'zhang-2018'\n[[learners]]\nmethod = 'zhang-2018'\nbudget_factor = 10"
+    assert learners(text) == [
+        ("zhang-2018", "zhang-2018", 1.0),
+        ("zhang-2018, 10 x labels", "zhang-2018", 10),
+    ]
+
+
+def test_a_method_whose_package_is_missing_is_skipped_by_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(MISSING, "made-up", "made_up_package")
+    sweep = load(f"{WORLD}[[learners]]\nmethod = ['zhang-2018', 'made-up']")
+    assert [name for name, _ in sweep.entries] == ["zhang-2018"]
+    assert sweep.skipped == {"made-up": "made_up_package"}
+
+
+def test_a_sweep_of_missing_packages_alone_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MISSING, "made-up", "made_up_package")
+    with pytest.raises(ValueError, match="no learner that can run here: install made_up_package"):
+        load(f"{WORLD}[[learners]]\nmethod = 'made-up'")
 
 
 def test_without_learners_there_is_thresher_itself() -> None:
@@ -145,14 +169,14 @@ REFUSED = {
     "unknown method": (f"{WORLD}[[learners]]\nmethod = 'guess'", "method must be one of"),
     "method of a world": (f"{WORLD}method = 'zhang-2018'", "unknown key 'method'"),
     "number for a method": (f"{WORLD}[[learners]]\nmethod = 3", "method must be one of"),
+    "one name, two methods": (
+        f"{WORLD}[[learners]]\nname = 'a'\nmethod = 'zeng-shen'\n[[learners]]\n"
+        "name = 'a'\nmethod = 'zhang-2018'",
+        "two unequal learners 'a'",
+    ),
     "method with a schedule": (
         f"{WORLD}[[learners]]\nmethod = 'zhang-2018'\nschedule = {{ shrink = 0.5 }}",
         "schedule is Thresher's",
-    ),
-    "one method, two shares": (
-        f"{WORLD}[[learners]]\nmethod = 'zeng-shen'\n[[learners]]\n"
-        "method = 'zeng-shen'\nbudget_factor = 2",
-        "two unequal learners 'zeng-shen'",
     ),
     "one name, two schedules": (
         f"{WORLD}{LEARNER}[[learners]]\nname = 'quick'",

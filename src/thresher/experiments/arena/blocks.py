@@ -9,6 +9,7 @@ from typing import Any
 
 from thresher.experiments.arena.trials import Trial
 from thresher.experiments.spec import LATER, NOBODY, THRESHER, SimulationSpec
+from thresher.rivals.methods import MISSING
 
 MAX_RUNS = 1_000_000
 KINDS = ("worlds", "adversaries", "budgets")
@@ -22,8 +23,9 @@ def expand_blocks(
 ) -> tuple[tuple[str, SimulationSpec], ...]:
     """The learner's name and the spec of each combination of blocks, in the order of the file.
 
-    Equal ones are told once. `n_seeds` is with how many seeds each is to be run, and `origin` what
-    errors call the file.
+    Equal ones are told once, and learners whose package is missing are left out: `skipped_methods`
+    names them. `n_seeds` is with how many seeds each is to be run, and `origin` what errors call
+    the file.
 
     Examples
     --------
@@ -41,6 +43,19 @@ def expand_blocks(
         spec = _make_spec(blocks, learner, origin)
         entries.setdefault(Trial(name, spec, 0).id, (name, spec))
     return tuple(entries.values())
+
+
+def skipped_methods(content: Mapping[str, Any]) -> dict[str, str]:
+    """The methods of the sweep whose package is not installed, with the package.
+
+    Examples
+    --------
+    >>> skipped_methods({"learners": [{"method": ["zhang-2018", "sever"]}]})
+    {}
+    """
+    blocks = content.get("learners", [])
+    named = (name for block in blocks for name in _as_list(block.get("method", THRESHER)))
+    return {name: MISSING[name] for name in named if _is_missing(name)}
 
 
 def _make_spec(
@@ -72,6 +87,9 @@ def _learners(content: Mapping[str, Any], origin: str) -> dict[str, dict[str, An
         for full_name, learner in _learners_of(block, origin):
             if found.setdefault(full_name, learner) != learner:
                 raise ValueError(f"{origin} has two unequal learners {full_name!r}")
+    if not found:
+        packages = ", ".join(sorted(skipped_methods(content).values()))
+        raise ValueError(f"{origin} has no learner that can run here: install {packages}")
     return found
 
 
@@ -84,12 +102,22 @@ def _learners_of(block: Mapping[str, Any], origin: str) -> Iterator[tuple[str, d
     if not isinstance(schedule, dict):
         raise TypeError(f"{where} must have a table as its schedule, got {schedule!r}")
     options = {key: block[key] for key in LATER if key in block}
-    varied = [key for key, value in {**options, **schedule}.items() if isinstance(value, list)]
+    told = [key for key, value in {**options, **schedule}.items() if isinstance(value, list)]
+    if not name:  # the method is the name, and does not tell two shares of labels apart
+        told = [key for key in {**options, **schedule} if key != "method"]
     for chosen, plan in itertools.product(_choices(options, where), _choices(schedule, where)):
         values = {**chosen, **plan}
-        told = [key for key in varied if name or key != "method"]
-        parts = [str(name or values["method"]), *(f"{key} {values[key]}" for key in told)]
-        yield ", ".join(parts), {**chosen, "schedule": plan}
+        parts = [str(name or values["method"]), *(_tell(key, values[key]) for key in told)]
+        if not _is_missing(values.get("method")):
+            yield ", ".join(parts), {**chosen, "schedule": plan}
+
+
+def _is_missing(method: object) -> bool:
+    return isinstance(method, str) and method in MISSING
+
+
+def _tell(key: str, value: Any) -> str:
+    return f"{value} x labels" if key == "budget_factor" else f"{key} {value}"
 
 
 def _blocks(content: Mapping[str, Any], key: str, origin: str) -> list[dict[str, Any]]:
@@ -110,11 +138,15 @@ def _block_list(content: Mapping[str, Any], key: str, origin: str) -> list[dict[
 
 def _choices(block: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
     """The block once for every combination of the values in its lists."""
-    values = [value if isinstance(value, list) else [value] for value in block.values()]
+    values = [_as_list(value) for value in block.values()]
     if not all(values):
         raise ValueError(f"{where} has a list without values")
     _check_size(math.prod(map(len, values)), where)
     return [dict(zip(block, chosen)) for chosen in itertools.product(*values)]
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _check_size(n_runs: int, where: str) -> None:

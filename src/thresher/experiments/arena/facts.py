@@ -31,6 +31,10 @@ def facts_of(standings: Standings) -> Iterator[tuple[str, str]]:
     software = [f"{name.removeprefix('version.')} {_values(standings, name)}" for name in names]
     yield "software", ", ".join(software) or "unknown"
     yield "spec", _spec(standings)
+    if standings.sweep is not None and standings.sweep.skipped:
+        skipped = standings.sweep.skipped.items()
+        told = "; ".join(f"{method} needs the package {package}" for method, package in skipped)
+        yield "skipped", told
     if standings.n_left_out:
         told = "recorded under this name, but not asked for by the spec as it is now"
         yield "left out", f"{count(standings.n_left_out)} runs: {told}"

@@ -23,7 +23,7 @@ The blocks are multiplied, and a list inside a block stands for each of its valu
     schedule = { reuse_labels = false }
 
     [[learners]]
-    method = "zhang-2018"        # of `rivals.methods.METHODS`; its own name if it has no other
+    method = "zhang-2018"        # of `rivals.methods.METHODS`; is its name if it has no other
     budget_factor = 10           # it gets ten times the labels
 
     [[budgets]]
@@ -42,7 +42,7 @@ from pathlib import Path
 from typing import Any
 
 from thresher.errors import DamagedFile
-from thresher.experiments.arena.blocks import KINDS, check_keys, expand_blocks
+from thresher.experiments.arena.blocks import KINDS, check_keys, expand_blocks, skipped_methods
 from thresher.experiments.arena.trials import Trial, fingerprint
 from thresher.experiments.seeds import parse_seeds
 from thresher.experiments.spec import SimulationSpec
@@ -64,6 +64,7 @@ class Sweep:
     pilot_seeds : of the runs that choose each adversary's strength; none to run every strength
     time_limit : seconds that a run may take
     entries : the learner's name and the spec of each experiment
+    skipped : methods that are left out because their package is missing, with the package
     hash : changes with the content of the file
     text : the file itself
 
@@ -86,6 +87,7 @@ class Sweep:
     pilot_seeds: tuple[int, ...]
     time_limit: float
     entries: tuple[tuple[str, SimulationSpec], ...]
+    skipped: dict[str, str]
     hash: str
     text: str
 
@@ -135,6 +137,7 @@ class Sweep:
             pilot_seeds=pilot_seeds,
             time_limit=check_positive(content.get("time_limit", 600.0), f"{origin}, time_limit"),
             entries=expand_blocks(content, len(seeds) + len(pilot_seeds), origin),
+            skipped=skipped_methods(content),
             hash=fingerprint(content),
             text=text,
         )

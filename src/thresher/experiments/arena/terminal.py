@@ -49,6 +49,8 @@ def run_and_tell(sweep: Sweep, folder: Path, workforce: Workforce, *, retry: boo
     """
     before = _recorded(sweep, folder)
     print(sweep.title)
+    for method, package in sweep.skipped.items():
+        print(f"{method} is skipped: it needs the package {package}")
     print(_announce(count_runs(sweep), before, retry), end="\n\n", flush=True)
     try:
         records = _run_with_progress(sweep, folder, workforce, retry)

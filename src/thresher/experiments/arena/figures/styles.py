@@ -86,7 +86,7 @@ def style_of(name: str) -> Style:
 
     Examples
     --------
-    >>> style_of("balcan-long").color == style_of("balcan-long, budget_factor 8").color
+    >>> style_of("balcan-long").color == style_of("balcan-long, 8 x labels").color
     True
     >>> style_of("my own") == style_of("my own") != style_of("another")
     True
