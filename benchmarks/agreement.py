@@ -23,10 +23,11 @@ import onnxruntime
 from skl2onnx import convert_sklearn
 from skl2onnx.common.data_types import FloatTensorType
 
-from benchmarks.poisoned_tables import load
 from thresher import HalfspaceClassifier
 from thresher.errors import DistrustedClass, UncertifiedPhase
 from thresher.estimators import load_model, save_model
+from thresher.experiments.table_runs import read_table
+from thresher.experiments.table_spec import table_path
 from thresher.validation import FloatArray, is_sparse
 
 SETS = (
@@ -139,7 +140,7 @@ def _batches(X: Any) -> Iterator[Any]:
 
 def table(data_dir: str, name: str) -> tuple[Any, Any]:
     """Rows and labels of a data set; of a very wide dense one, the columns that vary most."""
-    X, y = load(data_dir, name)
+    X, y = read_table(table_path(data_dir, name))
     if is_sparse(X) or X.shape[1] <= MOST_DENSE_COLUMNS:
         return X, y
     print(f"{name}: the {MOST_DENSE_COLUMNS} of {X.shape[1]} columns with the largest variance")

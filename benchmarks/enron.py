@@ -22,8 +22,9 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 
 from thresher import HalfspaceClassifier, HalfspaceClassifierCV
+from thresher.experiments.table_spec import CLEAN_RATE
 
-CLEAN, CLEAN_RATE = "none", 0.02
+CLEAN = "none"
 COLUMNS = ("attack", "planted_share", "error", "n_features", "trust_planted", "cpu_seconds")
 
 

@@ -13,47 +13,35 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from joblib import Parallel, delayed
-from sklearn.model_selection import train_test_split
 
 from benchmarks.tables_report import cells_of, write_cells
-from thresher import HalfspaceClassifier, HalfspaceClassifierCV
-from thresher.rivals import (
-    IterativeTrimmedLoss,
-    LinearSVMCV,
-    NormFilter,
-    Sever,
-    SparseLogisticRegressionCV,
-)
-from thresher.simulate.tables import POISON_STRENGTHS, poison
+from thresher import HalfspaceClassifier
+from thresher.experiments.spec import NOBODY, THRESHER
+from thresher.experiments.table_runs import Split, fit_quietly, make_classifier, split_table
+from thresher.experiments.table_spec import TableSpec, table_path
+from thresher.rivals import SparseLogisticRegressionCV
+from thresher.simulate.tables import POISON_STRENGTHS
 
 SETS = ("spambase", "cina", "mnist_1v7", "reuters_earn_v_acq")
 ATTACKS = ("far-clump", "on-support-tilt", "linf-hijack", "model-targeted")
 PILOT_SEED = 100
-FRACTION, CLEAN_RATE = 0.1, 0.02
-OURS, PILOT, L1_AS_SPARSE = "thresher", "thresher (40 features)", "L1 logistic, as sparse"
+FRACTION = 0.1
+OURS, PILOT, L1_AS_SPARSE = THRESHER, "thresher (40 features)", "L1 logistic, as sparse"
 
-RIVALS: dict[str, Callable[[float, int], Any]] = {
-    "L1 logistic": lambda _, seed: SparseLogisticRegressionCV(random_state=seed),
-    "linear SVM": lambda _, seed: LinearSVMCV(random_state=seed),
-    "Sever": lambda rate, seed: Sever(rate, random_state=seed),
-    "trimmed loss": lambda rate, seed: IterativeTrimmedLoss(rate, random_state=seed),
-    "norm filter": lambda rate, seed: NormFilter(rate, random_state=seed),
-}
-METHODS: dict[str, Callable[[float, int], Any]] = {
-    OURS: lambda rate, seed: HalfspaceClassifierCV(noise_rates=(rate,), random_state=seed),
-    PILOT: lambda rate, seed: HalfspaceClassifier(40, rate, random_state=seed),
-    **RIVALS,
+# By the names of the study, those of the arena.
+RIVALS = {
+    "L1 logistic": "l1-logistic",
+    "linear SVM": "linear-svm",
+    "Sever": "sever",
+    "trimmed loss": "trimmed-loss",
+    "norm filter": "norm-filter-l1-logistic",
 }
 
 
@@ -68,58 +56,40 @@ class Fit:
     method: str
 
 
-@cache
-def load(data_dir: str, name: str) -> tuple[Any, Any]:
-    """Rows and labels of a data set, read without pickles."""
-    with np.load(Path(data_dir) / f"{name}.npz", allow_pickle=False) as file:
-        if str(file["format"]) == "csr":
-            parts = (file["X_data"], file["X_indices"], file["X_indptr"])
-            rows: Any = sp.csr_array(parts, shape=tuple(file["X_shape"])).astype(np.float64)
-        else:
-            rows = file["X"].astype(np.float64)
-        return rows * float(file.get("X_scale", 1.0)), file["y"].astype(int)
-
-
 def measure(fit: Fit, data_dir: str) -> list[dict[str, Any]]:
     """The record of a fit; where Thresher met a clean table, L1 models as sparse as it, too."""
-    rows, labels = load(data_dir, fit.table)
-    X, X_test, y, y_test = train_test_split(
-        rows, labels, test_size=0.3, stratify=labels, random_state=fit.seed
+    spec = TableSpec(
+        table=fit.table,
+        noise_rate=FRACTION if fit.attack else 0.0,
+        adversary=fit.attack or NOBODY,
+        strength=fit.strength,
     )
-    rate = CLEAN_RATE
-    is_planted = np.zeros(len(y), dtype=bool)
-    if fit.attack is not None:
-        table = poison(
-            X,
-            y,
-            attack=fit.attack,
-            fraction=FRACTION,
-            strength=fit.strength,
-            random_state=fit.seed,
-        )
-        X, y, is_planted, rate = table.X, table.y, table.is_planted, FRACTION
-    model, record = _fitted(METHODS[fit.method](rate, fit.seed), X, y, X_test, y_test)
+    split = split_table(spec, fit.seed, data_dir)
+    model = _make_model(fit.method, spec.told_noise_rate, fit.seed)
+    record = _fitted(model, split)
     if hasattr(model, "row_weights_"):
-        record["trust_clean"] = float(model.row_weights_[~is_planted].mean())
-        if is_planted.any():
-            record["trust_planted"] = float(model.row_weights_[is_planted].mean())
+        record["trust_clean"] = float(model.row_weights_[~split.is_planted].mean())
+        if split.is_planted.any():
+            record["trust_planted"] = float(model.row_weights_[split.is_planted].mean())
     records = [{**asdict(fit), **record}]
     if fit.method == OURS and fit.attack is None:
         rival = SparseLogisticRegressionCV(record["n_features"], random_state=fit.seed)
-        _, beside = _fitted(rival, X, y, X_test, y_test)
-        records.append({**asdict(fit), "method": L1_AS_SPARSE, **beside})
+        records.append({**asdict(fit), "method": L1_AS_SPARSE, **_fitted(rival, split)})
     return records
 
 
-def _fitted(model: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> tuple[Any, dict[str, Any]]:
-    start = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(X, y)
-    return model, {
-        "error": float(1 - model.score(X_test, y_test)),
+def _make_model(method: str, rate: float, seed: int) -> Any:
+    if method == PILOT:
+        return HalfspaceClassifier(40, rate, random_state=seed)
+    return make_classifier(RIVALS.get(method, method), rate, seed)
+
+
+def _fitted(model: Any, split: Split) -> dict[str, Any]:
+    seconds = fit_quietly(model, split)
+    return {
+        "error": float(1 - model.score(split.X_test, split.y_test)),
         "n_features": int(np.count_nonzero(model.coef_)),
-        "cpu_seconds": time.process_time() - start,
+        "cpu_seconds": seconds,
     }
 
 
@@ -186,7 +156,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=5, help="how many splits")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args(argv)
-    missing = [n for n in options.tables if not (Path(options.data_dir) / f"{n}.npz").exists()]
+    missing = [n for n in options.tables if not table_path(options.data_dir, n).exists()]
     if missing:
         print(f"skipped, not in {options.data_dir}: {', '.join(missing)}", file=sys.stderr)
     tables = [name for name in options.tables if name not in missing]

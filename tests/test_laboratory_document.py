@@ -19,7 +19,7 @@ COMMANDS = [line for kind, block in BLOCKS if kind == "sh" for line in block.spl
 def test_the_examples_are_sweeps() -> None:
     examples = [block for kind, block in BLOCKS if kind == "toml"]
     sweeps = [Sweep.from_text(example, name="example") for example in examples]
-    assert [len(sweep.entries) for sweep in sweeps] == [2 * 2 * (3 + 1), 4]
+    assert [len(sweep.entries) for sweep in sweeps] == [2 * 2 * (3 + 1), 4, 2 * 3 * (1 + 2)]
 
 
 def test_every_shipped_sweep_has_a_line_and_every_line_a_sweep() -> None:

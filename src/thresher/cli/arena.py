@@ -1,12 +1,17 @@
-"""`thresher arena`: sweeps of simulated experiments, and the report about them."""
+"""`thresher arena`: sweeps of experiments, and the report about them."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from thresher.cli.values import folder, new_file_ending_in, scheduler_address, whole_number
 from thresher.cli.verb import Misuse, Verb, add_verbs, refusing_misuse
+
+if TYPE_CHECKING:
+    from thresher.experiments.arena import Sweep
 
 EXAMPLE = "thresher arena run smoke --out arena"
 
@@ -27,18 +32,45 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="of a Dask cluster that is to run them instead",
     )
+    add("--data-dir", type=folder, metavar="DIR", help="of real tables, NAME.npz each")
     add("--retry-failed", action="store_true", help="run again what is recorded as not finished")
 
 
 def _run_sweep(options: argparse.Namespace) -> None:
     """Run what is missing from the folder, and tell the standings."""
-    from thresher.experiments.arena import Sweep, Workforce  # here, so that --help stays quick
+    from thresher.experiments.arena import Workforce, load_sweeps  # here: --help stays quick
     from thresher.experiments.arena.terminal import run_and_tell
 
     with refusing_misuse():
-        sweep = Sweep.load(options.spec)
+        sweeps = _runnable(load_sweeps(options.spec), options.data_dir)
     workforce = Workforce(n_jobs=options.jobs, scheduler=options.scheduler)
-    run_and_tell(sweep, options.out, workforce, retry=options.retry_failed)
+    for sweep in sweeps:
+        run_and_tell(
+            sweep,
+            options.out,
+            workforce,
+            data_dir=options.data_dir,
+            retry=options.retry_failed,
+        )
+
+
+def _runnable(sweeps: list[Sweep], data_dir: Path | None) -> list[Sweep]:
+    """The sweeps without tables that are not there; a sweep of which nothing is left is named."""
+    from thresher.experiments.arena.runner import missing_tables
+
+    kept = []
+    for sweep in sweeps:
+        missing = missing_tables(sweep, data_dir)
+        rest = sweep.without_tables(missing) if missing else sweep
+        if rest.entries:
+            kept.append(rest)
+            continue
+        files = ", ".join(f"{name}.npz" for name in missing)
+        remark = f"the sweep {sweep.name} needs --data-dir DIR, a folder with {files}"
+        if len(sweeps) == 1:
+            raise Misuse(remark)
+        print(f"thresher: skipped: {remark}", file=sys.stderr)
+    return kept
 
 
 def _add_report_options(parser: argparse.ArgumentParser) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -93,8 +93,8 @@ class SimulationSpec:
         check_noise_rate(self.noise_rate)
         if self.told_noise_rate is not None:
             check_noise_rate(self.told_noise_rate, "told_noise_rate")
-        _check_name(self.distribution, "distribution", DISTRIBUTIONS)
-        _check_name(self.adversary, "adversary", {NOBODY: None, **ADVERSARIES})
+        check_name(self.distribution, "distribution", DISTRIBUTIONS)
+        check_name(self.adversary, "adversary", (NOBODY, *ADVERSARIES))
         if self.noise_rate > 0 and self.adversary == NOBODY:
             raise ValueError(
                 f"adversary must make the dirty rows of noise_rate {self.noise_rate:g}: "
@@ -163,7 +163,7 @@ class SimulationSpec:
         """How the learner goes about it."""
         known = PracticalSchedule.__dataclass_fields__
         for name in self.schedule:
-            _check_name(name, "a name in schedule", known)
+            check_name(name, "a name in schedule", known)
         return PracticalSchedule(**self.schedule)
 
     def as_record(self) -> dict[str, Any]:
@@ -185,7 +185,7 @@ class SimulationSpec:
                 f"method {self.method!r} needs the package {MISSING[self.method]}, which is not "
                 'installed; pip install "thresher[peers]" brings it'
             )
-        _check_name(self.method, "method", {THRESHER: None, **METHODS})
+        check_name(self.method, "method", (THRESHER, *METHODS))
         check_positive(self.budget_factor, "budget_factor")
         if self.method != THRESHER and self.schedule:
             raise ValueError(f"schedule is Thresher's: leave it out for the method {self.method!r}")
@@ -207,7 +207,15 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _check_name(value: object, name: str, known: Mapping[str, Any]) -> None:
+def check_name(value: object, name: str, known: Collection[str]) -> None:
+    """Raise if the value is none of the known names, which are listed.
+
+    Examples
+    --------
+    >>> check_name("b", "letter", ("a", "c"))
+    Traceback (most recent call last):
+    ValueError: letter must be one of a, c; got 'b'
+    """
     if not isinstance(value, str) or value not in known:
         raise ValueError(f"{name} must be one of {', '.join(known)}; got {value!r}")
 

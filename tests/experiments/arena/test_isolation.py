@@ -13,7 +13,6 @@ import pytest
 
 from experiments.arena.arenas import ENDLESS, hook, runner, tiny, trial, workers
 from thresher.errors import ThresherError
-from thresher.experiments import run_simulation
 from thresher.experiments.arena import isolation
 from thresher.experiments.arena.isolation import Crew
 from thresher.experiments.arena.trials import Trial
@@ -45,7 +44,7 @@ def crew() -> Iterator[Crew]:
 def test_a_run_in_a_process_gives_the_record_of_a_run_here(crew: Crew) -> None:
     asked = Trial.from_record(trial(3))
     record = crew.run(asked.as_record(), 60)
-    here = asked.finished(run_simulation(asked.spec, asked.seed))
+    here = asked.run()
     assert {**record, "seconds": 0} == {**here, "seconds": 0}
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from experiments.arena.arenas import LEARNER, WORLD, tiny
 from thresher.errors import DamagedFile, ThresherError
-from thresher.experiments.arena import Sweep, shipped_names
+from thresher.experiments.arena import Sweep, load_sweeps, shipped_names
 from thresher.experiments.arena.blocks import MAX_RUNS, SPEC_KEYS
 from thresher.experiments.arena.sweep import _KEYS
 from thresher.rivals.methods import MISSING
@@ -111,13 +111,32 @@ def test_a_method_whose_package_is_missing_is_skipped_by_name(
     monkeypatch.setitem(MISSING, "made-up", "made_up_package")
     sweep = load(f"{WORLD}[[learners]]\nmethod = ['zhang-2018', 'made-up']")
     assert [name for name, _ in sweep.entries] == ["zhang-2018"]
-    assert sweep.skipped == {"made-up": "made_up_package"}
+    assert sweep.skipped == {"made-up": "the package made_up_package"}
 
 
 def test_a_sweep_of_missing_packages_alone_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(MISSING, "made-up", "made_up_package")
-    with pytest.raises(ValueError, match="no learner that can run here: install made_up_package"):
+    with pytest.raises(
+        ValueError, match="no learner that can run here: it needs the package made_up"
+    ):
         load(f"{WORLD}[[learners]]\nmethod = 'made-up'")
+
+
+TABLES = "[[worlds]]\ntable = ['a', 'b']\nnoise_rate = [0.0, 0.1]\n"
+TABLE_ATTACK = "[[adversaries]]\nadversary = 'far-clump'\nstrength = [1, 2]\n"
+
+
+def test_a_world_may_be_a_real_table() -> None:
+    sweep = load(TABLES + TABLE_ATTACK + "[[learners]]\nmethod = ['thresher', 'sever']")
+    assert sweep.tables == ["a", "b"]
+    assert len(sweep.entries) == 2 * 2 * (1 + 2)  # methods, tables, clean or at two strengths
+    assert {spec.adversary for _, spec in sweep.entries} == {"none", "far-clump"}
+
+
+def test_tables_that_are_not_there_are_left_out_by_name() -> None:
+    sweep = load(TABLES + TABLE_ATTACK).without_tables(["a"])
+    assert sweep.tables == ["b"]
+    assert sweep.skipped == {"the table a": "a.npz in the data folder"}
 
 
 def test_without_learners_there_is_thresher_itself() -> None:
@@ -166,6 +185,36 @@ REFUSED = {
     "empty list": (f"{WORLD}noise_rate = []", "a list without values"),
     "nameless learner": (f"{WORLD}[[learners]]\nschedule = {{}}", "must have a name"),
     "number for a name": (f"{WORLD}[[learners]]\nname = 3", "must have a name"),
+    "table and features": (
+        f"{TABLES}n_features = 9\n{TABLE_ATTACK}",
+        "n_features is for simulated",
+    ),
+    "table with a schedule": (
+        f"{TABLES}{TABLE_ATTACK}[[learners]]\nname = 'a'\nschedule = {{ shrink = 0.5 }}",
+        "schedule is for simulated worlds",
+    ),
+    "table with more labels": (
+        f"{TABLES}{TABLE_ATTACK}[[learners]]\nmethod = 'sever'\nbudget_factor = 2",
+        "budget_factor is for simulated worlds",
+    ),
+    "table in another folder": (
+        f"{TABLES}{TABLE_ATTACK}".replace("'b'", "'../b'"),
+        "table must be",
+    ),
+    "number for a table": (f"{TABLES}{TABLE_ATTACK}".replace("'b'", "3"), "table must be the name"),
+    "table under no attack": (TABLES, "adversary must plant the rows"),
+    "table under an attack on oracles": (
+        f"{TABLES}{TABLE_ATTACK}".replace("far-clump", "in-band-mass"),
+        "adversary must be one of none, far-clump",
+    ),
+    "attack too strong for a table": (
+        f"{TABLES}{TABLE_ATTACK}".replace("far-clump", "linf-hijack"),
+        "strength must be",
+    ),
+    "method not for tables": (
+        f"{TABLES}{TABLE_ATTACK}[[learners]]\nmethod = 'zhang-2018'",
+        "method must be one of thresher, l1-logistic",
+    ),
     "unknown method": (f"{WORLD}[[learners]]\nmethod = 'guess'", "method must be one of"),
     "method of a world": (f"{WORLD}method = 'zhang-2018'", "unknown key 'method'"),
     "number for a method": (f"{WORLD}[[learners]]\nmethod = 3", "method must be one of"),
@@ -250,10 +299,39 @@ def test_what_is_no_toml_is_a_damaged_file(text: str) -> None:
 
 @pytest.mark.parametrize("name", shipped_names())
 def test_every_shipped_sweep_loads(name: str) -> None:
-    sweep = Sweep.load(name)
-    n_runs = len(sweep.entries) * len(sweep.seeds + sweep.pilot_seeds)
-    assert sweep.name == name
-    assert 0 < n_runs <= MAX_RUNS
+    sweeps = load_sweeps(name)
+    n_runs = [len(sweep.entries) * len(sweep.seeds + sweep.pilot_seeds) for sweep in sweeps]
+    assert [sweep.name for sweep in sweeps] == [name] or name == "paper"
+    assert 0 < min(n_runs) <= max(n_runs) <= MAX_RUNS
+
+
+def test_the_paper_has_every_other_shipped_sweep_but_smoke() -> None:
+    parts = {sweep.name for sweep in load_sweeps("paper")}
+    assert parts == set(shipped_names()) - {"paper", "smoke"}
+
+
+def test_parts_are_found_beside_the_file_that_names_them(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(tiny().text)
+    both = tmp_path / "both.toml"
+    both.write_text("parts = ['mine.toml', 'smoke']")
+    assert [sweep.name for sweep in load_sweeps(str(both))] == ["mine", "smoke"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("parts = 'smoke'", "must write parts as a list of names"),
+        ("parts = ['smoke', 3]", "must write parts as a list of names"),
+        ("parts = ['smoke']\nseeds = 3", "which has parts, has the unknown key 'seeds'"),
+        ("parts = ['nobody']", "there is no spec 'nobody'"),
+        ("parts = ['paper']", "unknown key 'parts'"),
+    ],
+)
+def test_parts_that_are_none_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(text)
+    with pytest.raises((TypeError, ValueError), match=message):
+        load_sweeps(str(path))
 
 
 def test_a_file_is_called_by_its_stem(tmp_path: Path) -> None:

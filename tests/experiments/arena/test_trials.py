@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from experiments.arena.arenas import SMALL
-from thresher.experiments import SimulationSpec, run_simulation
+from thresher.experiments import SimulationSpec
 from thresher.experiments.arena.trials import Trial, fingerprint
 
 TRIAL = Trial("quick", SMALL, seed=4)
@@ -75,7 +75,7 @@ def test_a_trial_survives_its_own_record() -> None:
 
 @pytest.fixture(scope="module")
 def finished() -> dict:
-    return TRIAL.finished(run_simulation(TRIAL.spec, TRIAL.seed))
+    return TRIAL.run()
 
 
 @pytest.fixture(scope="module", params=["timed out", "died"])

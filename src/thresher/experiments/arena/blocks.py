@@ -7,20 +7,22 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from thresher.experiments.arena.trials import Trial
+from thresher.experiments.arena.trials import Spec, Trial
 from thresher.experiments.spec import LATER, NOBODY, THRESHER, SimulationSpec
+from thresher.experiments.table_spec import TableSpec
 from thresher.rivals.methods import MISSING
 
 MAX_RUNS = 1_000_000
 KINDS = ("worlds", "adversaries", "budgets")
 LEARNER_KEYS = {"schedule", *LATER}  # of the spec; a learner has a name, too
-SPEC_KEYS = set(SimulationSpec.__dataclass_fields__) - LEARNER_KEYS
+_TABLE_KEYS = set(TableSpec.__dataclass_fields__) - LEARNER_KEYS
+SPEC_KEYS = (set(SimulationSpec.__dataclass_fields__) - LEARNER_KEYS) | _TABLE_KEYS
 _REQUIRED = {"n_features", "sparsity"}
 
 
 def expand_blocks(
     content: Mapping[str, Any], n_seeds: int, origin: str
-) -> tuple[tuple[str, SimulationSpec], ...]:
+) -> tuple[tuple[str, Spec], ...]:
     """The learner's name and the spec of each combination of blocks, in the order of the file.
 
     Equal ones are told once, and learners whose package is missing are left out: `skipped_methods`
@@ -38,7 +40,7 @@ def expand_blocks(
     learners = _learners(content, origin)
     parts = [_blocks(content, key, origin) for key in KINDS]
     _check_size(n_seeds * math.prod(map(len, [learners, *parts])), origin)
-    entries: dict[str, tuple[str, SimulationSpec]] = {}
+    entries: dict[str, tuple[str, Spec]] = {}
     for (name, learner), *blocks in itertools.product(learners.items(), *parts):
         spec = _make_spec(blocks, learner, origin)
         entries.setdefault(Trial(name, spec, 0).id, (name, spec))
@@ -55,28 +57,40 @@ def skipped_methods(content: Mapping[str, Any]) -> dict[str, str]:
     """
     blocks = content.get("learners", [])
     named = (name for block in blocks for name in _as_list(block.get("method", THRESHER)))
-    return {name: MISSING[name] for name in named if _is_missing(name)}
+    return {name: f"the package {MISSING[name]}" for name in named if _is_missing(name)}
 
 
 def _make_spec(
     blocks: Sequence[Mapping[str, Any]], learner: Mapping[str, Any], origin: str
-) -> SimulationSpec:
+) -> Spec:
     merged: dict[str, Any] = {}
     for block in blocks:
         twice = merged.keys() & block.keys()
         if twice:
             raise ValueError(f"{origin} gives {', '.join(sorted(twice))} in two kinds of blocks")
         merged.update(block)
-    lacking = _REQUIRED - merged.keys()
-    if lacking:
-        raise ValueError(f"{origin} must give every world its {' and '.join(sorted(lacking))}")
+    if "table" not in merged:
+        lacking = _REQUIRED - merged.keys()
+        if lacking:
+            told = " and ".join(sorted(lacking))
+            raise ValueError(f"{origin} must give every world its {told}, or a table")
     if merged.get("noise_rate", 0) == 0:  # whoever the adversary is, it has nothing to do
         merged.update(adversary=NOBODY, strength=None)
     try:
+        if "table" in merged:
+            return _table_spec(merged, learner)
         return SimulationSpec(**merged, **learner)
     except (TypeError, ValueError, OverflowError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{origin}, {_describe(merged)}: {error}") from error
+
+
+def _table_spec(values: Mapping[str, Any], learner: Mapping[str, Any]) -> TableSpec:
+    simulated = sorted(values.keys() - _TABLE_KEYS)
+    simulated += [name for name in LEARNER_KEYS - {"method"} if learner.get(name)]
+    if simulated:
+        raise ValueError(f"{simulated[0]} is for simulated worlds, not for a table; leave it out")
+    return TableSpec(**values, **{key: learner[key] for key in learner if key == "method"})
 
 
 def _learners(content: Mapping[str, Any], origin: str) -> dict[str, dict[str, Any]]:
@@ -88,8 +102,8 @@ def _learners(content: Mapping[str, Any], origin: str) -> dict[str, dict[str, An
             if found.setdefault(full_name, learner) != learner:
                 raise ValueError(f"{origin} has two unequal learners {full_name!r}")
     if not found:
-        packages = ", ".join(sorted(skipped_methods(content).values()))
-        raise ValueError(f"{origin} has no learner that can run here: install {packages}")
+        lacking = ", ".join(sorted(set(skipped_methods(content).values())))
+        raise ValueError(f"{origin} has no learner that can run here: it needs {lacking}")
     return found
 
 

@@ -33,7 +33,7 @@ def facts_of(standings: Standings) -> Iterator[tuple[str, str]]:
     yield "spec", _spec(standings)
     if standings.sweep is not None and standings.sweep.skipped:
         skipped = standings.sweep.skipped.items()
-        told = "; ".join(f"{method} needs the package {package}" for method, package in skipped)
+        told = "; ".join(f"{name} needs {lacking}" for name, lacking in skipped)
         yield "skipped", told
     if standings.n_left_out:
         told = "recorded under this name, but not asked for by the spec as it is now"

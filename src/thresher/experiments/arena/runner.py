@@ -17,8 +17,8 @@ from thresher.experiments.arena.isolation import Crew
 from thresher.experiments.arena.record_file import NAME, RecordFile
 from thresher.experiments.arena.summary import latest_records, worst_strengths
 from thresher.experiments.arena.sweep import Sweep
-from thresher.experiments.arena.trials import FlatRecord, Trial
-from thresher.experiments.spec import SimulationSpec
+from thresher.experiments.arena.trials import FlatRecord, Spec, Trial
+from thresher.experiments.table_spec import table_path
 from thresher.validation import check_count
 
 Observer: TypeAlias = Callable[[FlatRecord | None, int], object]
@@ -66,6 +66,7 @@ def run_sweep(
     folder: str | Path,
     *,
     workforce: Workforce | None = None,
+    data_dir: str | Path | None = None,
     retry: bool = False,
     observe: Observer | None = None,
 ) -> list[FlatRecord]:
@@ -76,6 +77,7 @@ def run_sweep(
     sweep : what is run
     folder : where `records.jsonl` is, or will be; made if missing
     workforce : who runs the trials; one process a core by default
+    data_dir : where real tables are, if the sweep asks for any
     retry : run again what is recorded as failed, timed out or dead
     observe : shown each new record, and how many trials are still to come (about, until the pilot
         seeds have chosen the strengths); called once with None before the first
@@ -84,6 +86,7 @@ def run_sweep(
     ------
     ThresherError : the folder is in use, the cluster cannot be reached or is lost, or no process
         can be started
+    ValueError : a table of the sweep is not in the data folder
     DamagedFile : the records in the folder cannot be read
 
     Examples
@@ -100,10 +103,12 @@ def run_sweep(
     ...     [record["status"] for record in run_sweep(sweep, folder)]
     ['finished']
     """
+    _check_tables(sweep, data_dir)
     # The workforce first: where a cluster cannot be reached, no folder is left behind.
     with (workforce or Workforce()).at_work() as hands, _opened(Path(folder)) as file:
         (Path(folder) / f"{sweep.name}.toml").write_text(sweep.text, encoding="utf-8")
-        run = _Run(sweep, file, hands, observe, known=_standing(file.records, retry))
+        known = _standing(file.records, retry)
+        run = _Run(sweep, file, hands, _extras(data_dir), observe, known)
         pilot = sweep.trials(sweep.pilot_seeds)
         n_later = len(run.missing(run.final(pilot)))
         run.tell(None, len(run.missing(pilot)) + n_later)
@@ -111,6 +116,30 @@ def run_sweep(
         final = run.final(pilot)
         run.complete(final, n_later=0)
         return run.recorded([*pilot, *final])
+
+
+def missing_tables(sweep: Sweep, data_dir: str | Path | None) -> list[str]:
+    """The tables that the sweep asks for and the folder does not have.
+
+    Examples
+    --------
+    >>> missing_tables(Sweep.load("smoke"), None)
+    []
+    """
+    if data_dir is None:
+        return sweep.tables
+    return [name for name in sweep.tables if not table_path(data_dir, name).is_file()]
+
+
+def _check_tables(sweep: Sweep, data_dir: str | Path | None) -> None:
+    missing = missing_tables(sweep, data_dir)
+    if missing:
+        where = "there is no data_dir" if data_dir is None else f"not in data_dir {data_dir}"
+        raise ValueError(f"the sweep {sweep.name!r} needs {missing[0]}.npz: {where}")
+
+
+def _extras(data_dir: str | Path | None) -> dict[str, str]:
+    return {} if data_dir is None else {"data_dir": str(Path(data_dir).absolute())}
 
 
 def _opened(folder: Path) -> RecordFile:
@@ -131,6 +160,7 @@ class _Run:
     sweep: Sweep
     file: RecordFile
     hands: Hands
+    extras: dict[str, str]  # what a process is told besides the trial
     observe: Observer | None
     known: dict[str, FlatRecord]
 
@@ -145,7 +175,7 @@ class _Run:
 
     def final(self, pilot: Sequence[Trial]) -> list[Trial]:
         """The trials that count, with the strengths that the pilot ones speak for so far."""
-        entries: Sequence[tuple[str, SimulationSpec]] = self.sweep.entries
+        entries: Sequence[tuple[str, Spec]] = self.sweep.entries
         if pilot:
             entries = worst_strengths(entries, self.recorded(pilot))
         return self.sweep.trials(self.sweep.seeds, entries)
@@ -153,7 +183,7 @@ class _Run:
     def complete(self, trials: Sequence[Trial], n_later: int) -> None:
         """Run those that are missing, and keep each record as it comes."""
         missing = self.missing(trials)
-        tasks = [trial.as_record() for trial in missing]
+        tasks = [{**trial.as_record(), **self.extras} for trial in missing]
         with _abandonable(self.hands(tasks, self.sweep.time_limit)) as results:
             for n_done, result in enumerate(results, start=1):
                 record = {**result, "arena": self.sweep.name, "arena_hash": self.sweep.hash}

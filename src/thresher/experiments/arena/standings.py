@@ -17,13 +17,16 @@ from thresher.experiments.arena.summary import (
 from thresher.experiments.arena.sweep import Sweep
 from thresher.experiments.arena.trials import FlatRecord
 from thresher.experiments.spec import LATER
+from thresher.experiments.table_spec import TableSpec
 
 # What makes a world: everything but who plays in it.
 _PLAYERS = {"adversary", "strength", *LATER}
 WORLD_KEYS = tuple(name for name in CELL_KEYS if name not in _PLAYERS)
+TABLE_KEYS = TableSpec.__dataclass_fields__.keys()
 
 # How a value is said, and what its absence means.
 _WORDS = {
+    "table": ("the table {}", ""),
     "n_features": ("{:,} features", ""),
     "sparsity": ("{:,} that matter", ""),
     "noise_rate": ("noise rate {:g}", ""),
@@ -61,8 +64,9 @@ class World:
         return _count_records(self.cells) > _count_records(self.worst)
 
     def describe(self, names: Iterable[str]) -> str:
-        """Some of what the cells share, in words."""
-        return ", ".join(_say(name, self.key.get(name)) for name in names)
+        """Some of what the cells share, in words; a table has nothing that is only simulated."""
+        known = TABLE_KEYS if self.key.get("table") is not None else self.key.keys() - {"table"}
+        return ", ".join(_say(name, self.key.get(name)) for name in names if name in known)
 
 
 @dataclass(frozen=True, eq=False)

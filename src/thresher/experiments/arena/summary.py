@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from thresher.experiments.arena.trials import FlatRecord, Trial
+from thresher.experiments.arena.trials import FlatRecord, Spec, Trial
 from thresher.experiments.spec import LATER, SimulationSpec
 
 WORST_ERROR = 0.5  # of a run that gave no halfspace: as good as guessing
 
 # What tells one cell from another: everything that a trial fixes, but the seed.
-CELL_KEYS = tuple(name for name in SimulationSpec.__dataclass_fields__ if name != "schedule")
+CELL_KEYS = (
+    "table",
+    *(name for name in SimulationSpec.__dataclass_fields__ if name != "schedule"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +123,8 @@ def cell_key(record: FlatRecord) -> dict[str, Any]:
 
 
 def worst_strengths(
-    entries: Sequence[tuple[str, SimulationSpec]], records: Iterable[FlatRecord]
-) -> list[tuple[str, SimulationSpec]]:
+    entries: Sequence[tuple[str, Spec]], records: Iterable[FlatRecord]
+) -> list[tuple[str, Spec]]:
     """Of the entries that differ only in strength, the one with the largest median error.
 
     Of equals, and without records, the first is taken.
@@ -135,7 +138,7 @@ def worst_strengths(
     [2.0]
     """
     medians = {_same(cell.key): cell.median_error for cell in cells_of(records)}
-    worst: dict[str, tuple[float, tuple[str, SimulationSpec]]] = {}
+    worst: dict[str, tuple[float, tuple[str, Spec]]] = {}
     for name, spec in entries:
         family = Trial(name, replace(spec, strength=None), 0).id
         median = medians.get(_same(cell_key(Trial(name, spec, 0).flat())), 0.0)

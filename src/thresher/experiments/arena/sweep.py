@@ -29,23 +29,32 @@ The blocks are multiplied, and a list inside a block stands for each of its valu
     [[budgets]]
     label_budget = 200
 
+A world may be a real table instead, `NAME.npz` in the data folder, with the adversaries of
+`simulate.poison` and the methods of `table_spec.TABLE_METHODS`::
+
+    [[worlds]]
+    table = ["spambase", "cina"]
+    noise_rate = [0.0, 0.1]
+
 With `pilot_seeds`, every strength is tried on these first, and the seeds that count meet only the
 strength that was worst for each learner in each world.
+
+A file that has nothing but `parts`, a list of such names or files, stands for all of them.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from thresher.errors import DamagedFile
 from thresher.experiments.arena.blocks import KINDS, check_keys, expand_blocks, skipped_methods
-from thresher.experiments.arena.trials import Trial, fingerprint
+from thresher.experiments.arena.trials import Spec, Trial, fingerprint
 from thresher.experiments.seeds import parse_seeds
-from thresher.experiments.spec import SimulationSpec
+from thresher.experiments.table_spec import TableSpec
 from thresher.validation import check_positive
 
 SHIPPED = Path(__file__).parent / "specs"
@@ -64,7 +73,7 @@ class Sweep:
     pilot_seeds : of the runs that choose each adversary's strength; none to run every strength
     time_limit : seconds that a run may take
     entries : the learner's name and the spec of each experiment
-    skipped : methods that are left out because their package is missing, with the package
+    skipped : methods and tables that are left out, each with what it needs and is missing
     hash : changes with the content of the file
     text : the file itself
 
@@ -86,7 +95,7 @@ class Sweep:
     seeds: tuple[int, ...]
     pilot_seeds: tuple[int, ...]
     time_limit: float
-    entries: tuple[tuple[str, SimulationSpec], ...]
+    entries: tuple[tuple[str, Spec], ...]
     skipped: dict[str, str]
     hash: str
     text: str
@@ -100,18 +109,7 @@ class Sweep:
         DamagedFile : the file is not TOML, or not encoded as UTF-8
         TypeError, ValueError : no such sweep, or something in it is refused
         """
-        path = Path(name_or_path)
-        if not path.suffix:
-            path = SHIPPED / f"{name_or_path}.toml"
-        if not path.is_file():
-            raise ValueError(
-                f"there is no spec {name_or_path!r}: neither a TOML file, nor one of those shipped "
-                f"({', '.join(shipped_names())})"
-            )
-        try:
-            text = path.read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise DamagedFile(str(path), str(error)) from error
+        path, text = _read(name_or_path)
         return cls.from_text(text, name=path.stem, origin=str(path))
 
     @classmethod
@@ -123,10 +121,7 @@ class Sweep:
         DamagedFile : the text is not TOML
         TypeError, ValueError : something in it is refused
         """
-        try:
-            content = tomllib.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise DamagedFile(origin, str(error)) from error
+        content = _parse(text, origin)
         check_keys(content, _KEYS, origin)
         seeds, pilot_seeds = _seeds(content, origin)
         return cls(
@@ -143,11 +138,27 @@ class Sweep:
         )
 
     def trials(
-        self, seeds: Sequence[int], entries: Sequence[tuple[str, SimulationSpec]] | None = None
+        self, seeds: Sequence[int], entries: Sequence[tuple[str, Spec]] | None = None
     ) -> list[Trial]:
         """Every entry (or those given) with every seed, seed by seed."""
         chosen = self.entries if entries is None else entries
         return [Trial(learner, spec, seed) for seed in seeds for learner, spec in chosen]
+
+    @property
+    def tables(self) -> list[str]:
+        """The real tables that it asks for."""
+        specs = (spec for _, spec in self.entries if isinstance(spec, TableSpec))
+        return list(dict.fromkeys(spec.table for spec in specs))
+
+    def without_tables(self, names: Collection[str]) -> Sweep:
+        """The sweep without what it asks of these tables, which it then names as skipped."""
+        kept = (
+            (learner, spec)
+            for learner, spec in self.entries
+            if not (isinstance(spec, TableSpec) and spec.table in names)
+        )
+        skipped = {f"the table {name}": f"{name}.npz in the data folder" for name in names}
+        return replace(self, entries=tuple(kept), skipped={**self.skipped, **skipped})
 
 
 def shipped_names() -> list[str]:
@@ -159,6 +170,55 @@ def shipped_names() -> list[str]:
     True
     """
     return sorted(path.stem for path in SHIPPED.glob("*.toml"))
+
+
+def load_sweeps(name_or_path: str) -> list[Sweep]:
+    """The sweep of that name or file, or each of the parts that the file names.
+
+    A part that is a file is looked for beside the file that names it.
+
+    Raises
+    ------
+    DamagedFile, TypeError, ValueError : as `Sweep.load` does
+
+    Examples
+    --------
+    >>> [sweep.name for sweep in load_sweeps("smoke")]
+    ['smoke']
+    """
+    path, text = _read(name_or_path)
+    content = _parse(text, str(path))
+    if "parts" not in content:
+        return [Sweep.from_text(text, name=path.stem, origin=str(path))]
+    check_keys(content, {"parts"}, f"{path}, which has parts,")
+    parts = content["parts"]
+    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+        raise TypeError(f"{path} must write parts as a list of names, got {parts!r}")
+    named = [part if not Path(part).suffix else str(path.parent / part) for part in parts]
+    return [Sweep.load(part) for part in named]
+
+
+def _read(name_or_path: str) -> tuple[Path, str]:
+    path = Path(name_or_path)
+    if not path.suffix:
+        path = SHIPPED / f"{name_or_path}.toml"
+    if not path.is_file():
+        raise ValueError(
+            f"there is no spec {name_or_path!r}: neither a TOML file, nor one of those shipped "
+            f"({', '.join(shipped_names())})"
+        )
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise DamagedFile(str(path), str(error)) from error
+    return path, text
+
+
+def _parse(text: str, origin: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DamagedFile(origin, str(error)) from error
 
 
 def _words(content: Mapping[str, Any], key: str, default: str, origin: str) -> str:

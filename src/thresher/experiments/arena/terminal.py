@@ -24,14 +24,21 @@ _COLUMNS = (
 )
 
 
-def run_and_tell(sweep: Sweep, folder: Path, workforce: Workforce, *, retry: bool) -> Standings:
+def run_and_tell(
+    sweep: Sweep,
+    folder: Path,
+    workforce: Workforce,
+    *,
+    data_dir: Path | None = None,
+    retry: bool = False,
+) -> Standings:
     """Run what is missing from the folder, and tell each world's worst cases.
 
     An interrupt loses the runs under way, and says what is recorded.
 
     Raises
     ------
-    ThresherError, DamagedFile : as `run_sweep` does
+    ThresherError, DamagedFile, ValueError : as `run_sweep` does
 
     Examples
     --------
@@ -39,7 +46,7 @@ def run_and_tell(sweep: Sweep, folder: Path, workforce: Workforce, *, retry: boo
     >>> sweep = Sweep.from_text("[[worlds]]\\nn_features = 9\\nsparsity = 1\\n"
     ...                         "label_budget = 20\\n", name="tiny")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     standings = run_and_tell(sweep, Path(folder), Workforce(n_jobs=1), retry=False)
+    ...     standings = run_and_tell(sweep, Path(folder), Workforce(n_jobs=1))
     tiny
     10 runs, 0 of them already recorded
     ...
@@ -49,11 +56,11 @@ def run_and_tell(sweep: Sweep, folder: Path, workforce: Workforce, *, retry: boo
     """
     before = _recorded(sweep, folder)
     print(sweep.title)
-    for method, package in sweep.skipped.items():
-        print(f"{method} is skipped: it needs the package {package}")
+    for name, lacking in sweep.skipped.items():
+        print(f"{name} is skipped: it needs {lacking}")
     print(_announce(count_runs(sweep), before, retry), end="\n\n", flush=True)
     try:
-        records = _run_with_progress(sweep, folder, workforce, retry)
+        records = _run_with_progress(sweep, folder, workforce, data_dir, retry)
     except KeyboardInterrupt:
         saved = f"{count(len(_recorded(sweep, folder).records))} of {count(count_runs(sweep))} runs"
         remark = f"{saved} are recorded in {folder}; the same command goes on from there"
@@ -106,7 +113,7 @@ def _announce(n_runs: int, before: Standings, retry: bool) -> str:
 
 
 def _run_with_progress(
-    sweep: Sweep, folder: Path, workforce: Workforce, retry: bool
+    sweep: Sweep, folder: Path, workforce: Workforce, data_dir: Path | None, retry: bool
 ) -> list[FlatRecord]:
     n_runs = count_runs(sweep)
     with progress("runs", n_runs, otherwise=PlainLines("runs", n_runs)) as move:
@@ -114,4 +121,6 @@ def _run_with_progress(
         def observe(_: FlatRecord | None, n_left: int) -> None:
             move(n_runs - n_left)
 
-        return run_sweep(sweep, folder, workforce=workforce, retry=retry, observe=observe)
+        return run_sweep(
+            sweep, folder, workforce=workforce, data_dir=data_dir, retry=retry, observe=observe
+        )

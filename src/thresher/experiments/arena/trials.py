@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from thresher.experiments.records import SimulatedRun
-from thresher.experiments.simulation import software_versions
+from thresher.experiments.simulation import run_simulation, software_versions
 from thresher.experiments.spec import SimulationSpec
+from thresher.experiments.table_spec import TableSpec
 
+Spec: TypeAlias = SimulationSpec | TableSpec
 Status: TypeAlias = Literal["finished", "failed", "timed out", "died"]
 FlatRecord: TypeAlias = dict[str, Any]
 
@@ -49,7 +52,7 @@ class Trial:
     Parameters
     ----------
     learner : the name under which the report shows the learner
-    spec : the world, the adversary, the learner's options and its budget
+    spec : the world, simulated or a real table, the adversary, and the learner's options
     seed : fixes everything that is random
 
     Examples
@@ -60,7 +63,7 @@ class Trial:
     """
 
     learner: str
-    spec: SimulationSpec
+    spec: Spec
     seed: int
 
     @property
@@ -75,19 +78,30 @@ class Trial:
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Trial:
         """The trial that a record describes."""
-        return cls(record["learner"], SimulationSpec(**record["spec"]), record["seed"])
+        kind: Any = TableSpec if "table" in record["spec"] else SimulationSpec
+        return cls(record["learner"], kind(**record["spec"]), record["seed"])
 
     def flat(self) -> FlatRecord:
         """Identity and parameters without nesting; schedule parameters as `schedule.name`."""
         spec = self.spec.as_record()
-        schedule = spec.pop("schedule")
+        schedule = spec.pop("schedule", {})
         options = {f"schedule.{name}": value for name, value in schedule.items()}
         return {"run": self.id, "learner": self.learner, "seed": int(self.seed), **spec, **options}
 
-    def finished(self, run: SimulatedRun) -> FlatRecord:
-        """The record of the run that this trial led to."""
-        outcome = {name: getattr(run, name) for name in _OUTCOME}
-        return {**self.flat(), **outcome, "n_phases": len(run.phases), **_versions(run.versions)}
+    def run(self, data_dir: str | Path | None = None) -> FlatRecord:
+        """Run it here and now; the record. Real tables are read from the folder."""
+        if isinstance(self.spec, SimulationSpec):
+            run = run_simulation(self.spec, self.seed)
+            outcome = {name: getattr(run, name) for name in _OUTCOME}
+            return self._finished({**outcome, "n_phases": len(run.phases)})
+        from thresher.experiments.table_runs import run_table  # scikit-learn takes a second
+
+        if data_dir is None:
+            raise ValueError(f"data_dir must be the folder with the table {self.spec.table!r}")
+        return self._finished(run_table(self.spec, self.seed, data_dir))
+
+    def _finished(self, outcome: Mapping[str, Any]) -> FlatRecord:
+        return {**self.flat(), **outcome, **_versions(software_versions())}
 
     def unfinished(self, status: Status, message: str, seconds: float) -> FlatRecord:
         """The record of a run that gave none itself: stopped by the clock, or dead."""

@@ -17,7 +17,6 @@ from typing import IO
 
 from thresher.errors import UncertifiedPhase
 from thresher.experiments.arena.trials import Trial
-from thresher.experiments.simulation import run_simulation
 
 READY = "ready"
 
@@ -38,9 +37,9 @@ def serve(trials: Iterable[str], records: IO[str]) -> None:
     """
     _tell(records, READY)
     for line in trials:
-        trial = Trial.from_record(json.loads(line))
-        run = run_simulation(trial.spec, trial.seed)
-        _tell(records, json.dumps(trial.finished(run), allow_nan=False))
+        asked = json.loads(line)
+        record = Trial.from_record(asked).run(asked.get("data_dir"))
+        _tell(records, json.dumps(record, allow_nan=False))
 
 
 def _tell(stream: IO[str], line: str) -> None:

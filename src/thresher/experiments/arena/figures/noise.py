@@ -134,12 +134,15 @@ def _worst_panel(standings: Standings, worlds: Sequence[World]) -> Panel:
         for name, cell in suite_cells(standings, world).items():
             place = float(world.key["noise_rate"]), cell.median_error
             points.setdefault(name, []).append(place)
+    curves = tuple(Curve(name, tuple(found)) for name, found in points.items())
+    if worlds[0].key["table"] is not None:  # for which nobody knows a floor
+        return Panel("", curves)
     rates = np.linspace(0.0, float(worlds[-1].key["noise_rate"]), 101)[1:]
     least = min((error for found in points.values() for _, error in found), default=0.0)
     floor = zip(rates.tolist(), (rates / (2 * (1 - rates))).tolist())
     # Towards no noise it falls to zero; what is far below everything measured is not shown.
     shown = tuple((rate, error) for rate, error in floor if error >= 0.7 * least)
-    return Panel("", tuple(Curve(name, tuple(found)) for name, found in points.items()), shown)
+    return Panel("", curves, shown)
 
 
 def _caption(standings: Standings, name: str, worlds: Sequence[World], what: str) -> str:

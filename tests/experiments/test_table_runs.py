@@ -1,0 +1,148 @@
+"""Runs on real tables: what is split, planted, learned and recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from thresher import cli
+from thresher.errors import DamagedFile
+from thresher.experiments import table_runs
+from thresher.experiments.arena import Sweep, Trial, Workforce, run_sweep
+from thresher.experiments.arena.report import load_standings, make_page
+from thresher.experiments.table_runs import make_classifier, read_table, run_table, split_table
+from thresher.experiments.table_spec import TABLE_METHODS, TableSpec, table_path
+
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(300, 6))
+Y = np.where(X[:, 0] - X[:, 1] > 0, 1, -1)
+POISONED = TableSpec(table="dense", noise_rate=0.1, adversary="far-clump", method="l1-logistic")
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("tables")
+    np.savez(folder / "dense.npz", X=X.astype(np.float32), y=Y, X_scale=2.0)
+    rows = sp.csr_array(np.where(np.abs(X) > 1, X, 0))
+    parts: dict[str, Any] = {
+        "X_data": rows.data, "X_indices": rows.indices, "X_indptr": rows.indptr,
+    }  # fmt: skip
+    np.savez(folder / "sparse.npz", format="csr", X_shape=rows.shape, y=Y, **parts)
+    (folder / "torn.npz").write_bytes((folder / "dense.npz").read_bytes()[:500])
+    np.savez(folder / "unlabeled.npz", X=X)
+    return folder
+
+
+def test_dense_rows_are_read_with_their_scale(data_dir: Path) -> None:
+    rows, labels = read_table(table_path(data_dir, "dense"))
+    assert np.allclose(rows, 2 * X, rtol=1e-6)
+    assert np.array_equal(labels, Y)
+
+
+def test_sparse_rows_stay_sparse(data_dir: Path) -> None:
+    rows, _ = read_table(table_path(data_dir, "sparse"))
+    assert sp.issparse(rows)
+    assert np.allclose(rows.toarray(), np.where(np.abs(X) > 1, X, 0))
+
+
+@pytest.mark.parametrize("name", ["torn", "unlabeled"])
+def test_a_file_that_is_no_table_is_damaged(data_dir: Path, name: str) -> None:
+    with pytest.raises(DamagedFile, match=name):
+        read_table(table_path(data_dir, name))
+
+
+def test_rows_to_be_judged_by_are_clean_and_the_same_for_everybody(data_dir: Path) -> None:
+    clean = split_table(TableSpec(table="dense"), 3, data_dir)
+    poisoned = split_table(POISONED, 3, data_dir)
+    assert np.array_equal(clean.X_test, poisoned.X_test)
+    assert len(clean.y_test) == 90
+    assert not clean.is_planted.any()
+    assert poisoned.is_planted.mean() == pytest.approx(0.1, abs=0.01)
+    assert len(poisoned.y) == len(clean.y) + poisoned.is_planted.sum()
+
+
+@pytest.mark.parametrize("method", TABLE_METHODS)
+def test_every_method_is_told_the_noise_rate_if_it_asks(method: str) -> None:
+    parameters = make_classifier(method, 0.07, seed=0).get_params()
+    told = parameters.get("noise_rates", parameters.get("noise_rate"))
+    assert told in ((0.07,), 0.07) or method in ("l1-logistic", "linear-svm")
+
+
+def test_what_a_learner_raises_is_an_outcome(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> float:
+        raise MemoryError("too much")
+
+    monkeypatch.setattr(table_runs, "fit_quietly", refuse)
+    outcome = run_table(POISONED, 0, data_dir)
+    assert (outcome["status"], outcome["message"]) == ("failed", "MemoryError: too much")
+    assert outcome["error"] is None
+
+
+def test_a_trial_on_a_table_needs_the_folder() -> None:
+    with pytest.raises(ValueError, match="data_dir must be the folder with the table 'dense'"):
+        Trial("a", POISONED, 0).run()
+
+
+SWEEP = Sweep.from_text(
+    """
+seeds = "0-1"
+pilot_seeds = "9-9"
+[[worlds]]
+table = ["dense", "sparse"]
+noise_rate = [0.0, 0.1]
+[[adversaries]]
+adversary = "far-clump"
+strength = [1, 4]
+[[learners]]
+method = ["l1-logistic", "norm-filter-l1-logistic"]
+""",
+    name="tables",
+)
+
+
+def test_a_sweep_of_tables_runs_and_is_reported(data_dir: Path, tmp_path: Path) -> None:
+    records = run_sweep(SWEEP, tmp_path, workforce=Workforce(n_jobs=1), data_dir=data_dir)
+    assert len(records) == 2 * 2 * (3 + 2 * 2)
+    assert {record["status"] for record in records} == {"finished"}
+    page = make_page(load_standings(tmp_path))
+    assert "The table dense, noise rate 0.1" in page
+    assert 'data-figure="worst case by noise"' in page
+    assert "features that matter" not in page
+
+
+def test_a_table_that_is_not_there_is_named_before_anything_is_made(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"the sweep 'tables' needs dense\.npz: not in data_dir"):
+        run_sweep(SWEEP, tmp_path / "out", data_dir=tmp_path)
+    assert not (tmp_path / "out").exists()
+
+
+# -- the command line ----------------------------------------------------------------------------
+
+
+def test_a_sweep_of_tables_alone_asks_for_their_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["arena", "run", "real", "--out", str(tmp_path / "out")]) == 2
+    told = capsys.readouterr().err
+    assert "the sweep real needs --data-dir DIR, a folder with spambase.npz, cina.npz" in told
+    assert not (tmp_path / "out").exists()
+
+
+def test_parts_and_tables_that_lack_a_file_are_skipped_by_name(
+    data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = 'seeds = 1\n[[worlds]]\ntable = ["dense", "lost"]\n[[learners]]\nmethod = "l1-logistic"'
+    (tmp_path / "mine.toml").write_text(mine)
+    (tmp_path / "both.toml").write_text('parts = ["real", "mine.toml"]')
+    arguments = ["arena", "run", str(tmp_path / "both.toml"), "--out", str(tmp_path / "out")]
+    assert cli.main([*arguments, "--data-dir", str(data_dir), "--jobs", "1"]) == 0
+    told = capsys.readouterr()
+    assert "skipped: the sweep real needs --data-dir DIR" in told.err
+    assert "the table lost is skipped: it needs lost.npz in the data folder" in told.out
+    assert "1 of 1 runs finished" in told.out
