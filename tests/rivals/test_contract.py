@@ -190,3 +190,8 @@ def test_long_indices_of_a_sparse_matrix_are_taken(name: str) -> None:
     long = sp.csr_array(parts, shape=short.shape)
     model = clone(RIVALS[name]).fit(long, y)
     assert np.array_equal(model.coef_, clone(RIVALS[name]).fit(short, y).coef_)
+
+
+def test_a_name_that_is_no_rival_is_not_found() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'LinearSVM'"):
+        _ = rivals.LinearSVM

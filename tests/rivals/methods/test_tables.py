@@ -6,6 +6,9 @@ the same with rows it draws and labels it pays for.
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -71,3 +74,8 @@ def test_labels_that_all_agree_are_no_obstacle(name: str) -> None:
     task = Task(n_features=3, sparsity=2, noise_rate=0.1, label_budget=10)
     halfspace = NAMED[name].learn(AllPositive(rows, random_state=0), task, np.random.default_rng(0))
     assert halfspace.min() > 0
+
+
+def test_a_process_of_the_arena_starts_without_scikit_learn() -> None:
+    code = "import sys, thresher.experiments.arena.worker; sys.exit('sklearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

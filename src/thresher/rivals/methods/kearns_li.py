@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linprog
+import scipy
 
 from thresher.learning import Task
 from thresher.rivals.methods.interface import Method, Source, unit
@@ -112,7 +112,7 @@ def consistent_halfspace(signed_rows: FloatArray) -> FloatArray | None:
     True
     """
     n, d = signed_rows.shape
-    answer = linprog(
+    answer = scipy.optimize.linprog(
         np.ones(2 * d),
         A_ub=np.hstack([-signed_rows, signed_rows]),
         b_ub=-np.ones(n),

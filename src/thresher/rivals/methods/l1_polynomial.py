@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linprog
+import scipy
 
 from thresher.errors import LearningStopped
 from thresher.geometry import hard_threshold
@@ -93,7 +93,9 @@ def least_absolute_errors(A: FloatArray, y: FloatArray) -> FloatArray:
     >>> least_absolute_errors(np.ones((5, 1)), np.array([1.0, 2.0, 3.0, 4.0, 90.0]))
     array([3.])
     """
-    answer = linprog(-y, A_eq=A.T, b_eq=np.zeros(A.shape[1]), bounds=(-1, 1), method="highs")
+    answer = scipy.optimize.linprog(
+        -y, A_eq=A.T, b_eq=np.zeros(A.shape[1]), bounds=(-1, 1), method="highs"
+    )
     if answer.status != 0:
         raise LearningStopped(f"the linear program of the L1 fit was not solved: {answer.message}")
     coefficients: FloatArray = -answer.eqlin.marginals

@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import cross_val_predict
 
 from thresher.geometry import Band
 from thresher.learning import PracticalSchedule, Task
@@ -22,7 +20,6 @@ from thresher.oracles import DrawRequest
 from thresher.rivals.methods.interface import Method, Source, unit
 from thresher.rivals.methods.samples import draw_sample
 from thresher.rivals.methods.tables import N_FOLDS, TableFit
-from thresher.rivals.tuned import SparseLogisticRegressionCV, l1_logistic
 from thresher.validation import FloatArray
 
 PENALTIES = (0.7, 0.5, 0.35, 0.25, 0.18, 0.12)  # of skglm, over the one that leaves no weight
@@ -38,6 +35,7 @@ def learn_mcp(source: Source, task: Task, _rng: np.random.Generator) -> FloatArr
     """
     skglm, solvers = import_module("skglm"), import_module("skglm.solvers")
     datafits, penalties = import_module("skglm.datafits"), import_module("skglm.penalties")
+    exceptions = import_module("sklearn.exceptions")
     X, y = draw_sample(source, task)
     X = np.asfortranarray(X)  # columns of other arrays make numba warn
     largest = float(np.abs(X.T @ y).max()) / (2 * y.size)
@@ -49,7 +47,7 @@ def learn_mcp(source: Source, task: Task, _rng: np.random.Generator) -> FloatArr
             solvers.AndersonCD(fit_intercept=False),
         )
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", exceptions.ConvergenceWarning)
             weights = np.ravel(model.fit(X, y).coef_).astype(np.float64)
         if np.count_nonzero(weights) > task.sparsity:
             break
@@ -96,6 +94,8 @@ class ConfidentLearning:
 
     def fit(self, X: FloatArray, y: FloatArray) -> ConfidentLearning:
         """Learn from labeled rows."""
+        from sklearn.model_selection import cross_val_predict
+
         base = _tuned_logistic(X, y, self.seed)
         probabilities = cross_val_predict(base, X, y, cv=N_FOLDS, method="predict_proba")
         is_wrong: NDArray[np.bool_] = import_module("cleanlab.filter").find_label_issues(
@@ -144,6 +144,8 @@ def learn_uncertain(source: Source, task: Task, rng: np.random.Generator) -> Flo
 
 def _tuned_logistic(X: FloatArray, y: FloatArray, seed: int) -> Any:
     """L1 logistic regression, unfitted, with the C that predicts held-out rows best."""
+    from thresher.rivals.tuned import SparseLogisticRegressionCV, l1_logistic
+
     tuned = SparseLogisticRegressionCV(cv=N_FOLDS, standardize=False, random_state=seed)
     return l1_logistic(tuned.fit(X, y).C_, tuned._randomness)
 

@@ -2,31 +2,27 @@
 
 Rows of the laboratory are isotropic and its halfspaces go through the origin. So columns are not
 scaled, and a peer that must fit an intercept has it dropped from its answer.
+
+The peers are imported when one of them is made: scikit-learn takes longer than a small run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from thresher import rivals
 from thresher.learning import Task
-from thresher.rivals.iterative_trimmed_loss import IterativeTrimmedLoss
-from thresher.rivals.linear import LinearRival
 from thresher.rivals.methods.interface import Method, Source, unit
 from thresher.rivals.methods.samples import draw_sample
-from thresher.rivals.norm_filter import NormFilter
-from thresher.rivals.sever import Sever
-from thresher.rivals.trimmed_hard_thresholding import TrimmedHardThresholding
-from thresher.rivals.trimmed_mean import TrimmedMean
-from thresher.rivals.tuned import LinearSVMCV, SparseLogisticRegressionCV
-from thresher.validation import FloatArray, Rows
+from thresher.validation import FloatArray
 
-# On 1,500 × 500 Gaussian entries (clean, flipped, hijacked; two seeds) the longer list chose the
-# same C, and took 2 to 14 seconds instead of one.
-SVM_RANGE = np.logspace(-4, -1, 4)
+if TYPE_CHECKING:
+    from thresher.rivals.linear import LinearRival
+
 N_FOLDS = 3
 MARGIN = 1.5  # over the noise rate, as Thresher has: often more rows than that are planted
 
@@ -61,13 +57,6 @@ class TableFit:
         return unit(np.asarray(model.coef_, dtype=np.float64).ravel())
 
 
-class ShortLinearSVM(LinearSVMCV):
-    """The tuned linear SVM with a shorter list of penalties, for rows of unit scale."""
-
-    def _grid(self, rows: Rows, signs: FloatArray) -> FloatArray:  # noqa: ARG002
-        return SVM_RANGE
-
-
 def planted_share(task: Task) -> float:
     """The share of rows that a peer is told may be planted: half as many again as the noise rate.
 
@@ -81,19 +70,21 @@ def planted_share(task: Task) -> float:
 
 def trimmed_mean(task: Task, _seed: int) -> LinearRival:
     """Coordinate-trimmed mean of y·x, of which the largest entries are kept."""
-    return TrimmedMean(task.sparsity, planted_share(task), standardize=False, fit_intercept=False)
+    return rivals.TrimmedMean(
+        task.sparsity, planted_share(task), standardize=False, fit_intercept=False
+    )
 
 
 def trimmed_hard_thresholding(task: Task, _seed: int) -> LinearRival:
     """Gradient steps on coordinate-trimmed means (Liu, Li and Caramanis 2019)."""
-    return TrimmedHardThresholding(
+    return rivals.TrimmedHardThresholding(
         task.sparsity, planted_share(task), standardize=False, fit_intercept=False
     )
 
 
 def trimmed_loss(task: Task, seed: int) -> LinearRival:
     """L1 logistic regression, fitted again and again on the rows of the least loss."""
-    return IterativeTrimmedLoss(planted_share(task), standardize=False, random_state=seed)
+    return rivals.IterativeTrimmedLoss(planted_share(task), standardize=False, random_state=seed)
 
 
 def sever(task: Task, seed: int) -> LinearRival:
@@ -101,29 +92,31 @@ def sever(task: Task, seed: int) -> LinearRival:
 
     Its own removal factor is the margin.
     """
-    return Sever(task.noise_rate, standardize=False, random_state=seed)
+    return rivals.Sever(task.noise_rate, standardize=False, random_state=seed)
 
 
 def l1_logistic(_task: Task, seed: int) -> LinearRival:
     """L1 logistic regression, C tuned by cross-validation."""
-    return SparseLogisticRegressionCV(cv=N_FOLDS, standardize=False, random_state=seed)
+    return rivals.SparseLogisticRegressionCV(cv=N_FOLDS, standardize=False, random_state=seed)
 
 
 def linear_svm(_task: Task, seed: int) -> LinearRival:
     """A linear support vector machine, C tuned by cross-validation."""
+    from thresher.rivals.short_svm import ShortLinearSVM
+
     return ShortLinearSVM(cv=N_FOLDS, standardize=False, random_state=seed)
 
 
 def filtered_l1_logistic(task: Task, seed: int) -> LinearRival:
     """L1 logistic regression without the longest rows; C tuned on those that stay."""
-    return NormFilter(
+    return rivals.NormFilter(
         planted_share(task), estimator=l1_logistic(task, seed), standardize=False, random_state=seed
     )
 
 
 def filtered_linear_svm(task: Task, seed: int) -> LinearRival:
     """A linear support vector machine without the longest rows; C tuned on those that stay."""
-    return NormFilter(
+    return rivals.NormFilter(
         planted_share(task), estimator=linear_svm(task, seed), standardize=False, random_state=seed
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import fmin_l_bfgs_b
+import scipy
 from scipy.special import expit
 
 from thresher.simulate.tables.clean import CleanTable
@@ -126,5 +126,7 @@ def fit(
     def value_and_gradient(parameters: FloatArray) -> tuple[float, FloatArray]:
         return risk(LinearModel.from_parameters(parameters), table, extra)
 
-    best, _, _ = fmin_l_bfgs_b(value_and_gradient, first.parameters, maxiter=max_steps)
+    best, _, _ = scipy.optimize.fmin_l_bfgs_b(
+        value_and_gradient, first.parameters, maxiter=max_steps
+    )
     return LinearModel.from_parameters(best)
