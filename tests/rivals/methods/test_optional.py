@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from rivals.methods.measured import by_name, error_of
 from thresher.experiments import SimulationSpec
-from thresher.rivals.methods.optional import METHODS, MISSING
+from thresher.learning import Task
+from thresher.oracles import ArrayPool, Draw, DrawRequest
+from thresher.rivals.methods.optional import METHODS, MISSING, POOL_PER_LABEL, learn_uncertain
 from thresher.simulate import Adversary, FarClump, LabelFlip, LinfHijack
 
 NAMED = by_name(METHODS)
@@ -66,3 +72,57 @@ def test_a_missing_package_is_named_by_the_spec(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(MISSING, "made-up", "made_up_package")
     with pytest.raises(ValueError, match="needs the package made_up_package, which is not install"):
         SimulationSpec(n_features=5, sparsity=2, method="made-up")
+
+
+# -- uncertainty sampling without its package --------------------------------------------------
+
+
+class MarginSampling:
+    """What scikit-activeml does for us: the unlabeled rows whose score is nearest to zero."""
+
+    def __init__(self, **_: Any) -> None: ...
+
+    def query(self, X: Any, y: Any, classifier: Any, batch_size: int) -> Any:
+        is_labeled = ~np.isnan(y)
+        scores = np.abs(classifier.fit(X[is_labeled], y[is_labeled]).decision_function(X))
+        return np.argsort(np.where(is_labeled, np.inf, scores), kind="stable")[:batch_size]
+
+
+class Watched(ArrayPool):
+    """A pool that remembers what it was asked."""
+
+    def __init__(self, X: Any, y: Any) -> None:
+        super().__init__(X, random_state=0)
+        self.labels = y
+        self.requests: list[DrawRequest] = []
+        self.revealed: list[Any] = []
+
+    def draw(self, request: DrawRequest) -> Draw:
+        self.requests.append(request)
+        return super().draw(request)
+
+    def reveal(self, ids: Any) -> Any:
+        self.revealed.append(np.asarray(ids))
+        return self.labels[ids]
+
+
+def test_uncertainty_sampling_draws_from_everywhere_and_buys_labels_near_its_boundary(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    classifier = SimpleNamespace(SklearnClassifier=lambda base, **_: base)
+    monkeypatch.setitem(sys.modules, "skactiveml.classifier", classifier)
+    monkeypatch.setitem(
+        sys.modules, "skactiveml.pool", SimpleNamespace(UncertaintySampling=MarginSampling)
+    )
+    X = np.random.default_rng(0).standard_normal((500, 10))
+    source = Watched(X, np.sign(X[:, 0]))
+    task = Task(n_features=10, sparsity=1, noise_rate=0.0, label_budget=100)
+    learn_uncertain(source, task, np.random.default_rng(0))
+    (request,) = source.requests
+    assert not request.band.normal.any()
+    assert request.n_rows == POOL_PER_LABEL * 100
+    first, chosen = source.revealed[0], np.concatenate(source.revealed[1:])
+    assert (first.size, chosen.size) == (20, 80)
+    assert np.unique(np.concatenate(source.revealed)).size == 100
+    # 80 of the 480 others: at random, the median would be near 0.67.
+    assert np.median(np.abs(X[chosen, 0])) < 0.3

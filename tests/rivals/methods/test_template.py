@@ -17,6 +17,8 @@ from thresher.simulate import Gaussian, LinfHijack, MaliciousOracle, random_targ
 BUDGET = 300
 SMALL = {"n_features": 30, "sparsity": 3, "label_budget": BUDGET}
 TINY = {"n_features": 5, "sparsity": 2, "label_budget": 30}
+# Active on a pool: it draws rows from everywhere, and chooses of which it buys the labels.
+POOL_BASED = {"uncertainty-sampling"}
 
 
 class Watched:
@@ -113,7 +115,13 @@ def test_a_tiny_world_is_learned_or_refused_with_a_reason(
 @every_method
 def test_only_an_active_method_asks_for_rows_near_its_boundary(name: str) -> None:
     _, source = small(name, 0.0)
-    assert bool(source.widths) == METHODS[name].is_active
+    assert bool(source.widths) == (METHODS[name].is_active and name not in POOL_BASED)
+
+
+@every_method
+def test_only_an_active_method_leaves_rows_without_a_label(name: str) -> None:
+    _, source = small(name, 0.0)
+    assert (source.oracle.n_labels < source.oracle.n_draws) == METHODS[name].is_active
 
 
 @every_method
