@@ -26,8 +26,7 @@ from skl2onnx.common.data_types import FloatTensorType
 from thresher import HalfspaceClassifier
 from thresher.errors import DistrustedClass, UncertifiedPhase
 from thresher.estimators import load_model, save_model
-from thresher.experiments.table_runs import read_table
-from thresher.experiments.table_spec import table_path
+from thresher.experiments.table_runs import load_table
 from thresher.validation import FloatArray, is_sparse
 
 SETS = (
@@ -140,7 +139,8 @@ def _batches(X: Any) -> Iterator[Any]:
 
 def table(data_dir: str, name: str) -> tuple[Any, Any]:
     """Rows and labels of a data set; of a very wide dense one, the columns that vary most."""
-    X, y = read_table(table_path(data_dir, name))
+    table = load_table(data_dir, name)
+    X, y = table.X, table.y
     if is_sparse(X) or X.shape[1] <= MOST_DENSE_COLUMNS:
         return X, y
     print(f"{name}: the {MOST_DENSE_COLUMNS} of {X.shape[1]} columns with the largest variance")

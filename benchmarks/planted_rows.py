@@ -23,8 +23,8 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from benchmarks.poisoned_tables import FRACTION
-from thresher.experiments.table_runs import read_table
-from thresher.experiments.table_spec import CLEAN_RATE, table_path
+from thresher.experiments.table_runs import load_table
+from thresher.experiments.table_spec import CLEAN_RATE
 from thresher.simulate.tables import POISON_STRENGTHS, poison
 
 
@@ -85,7 +85,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not (Path(options.data_dir) / f"{name}.npz").exists():
             print(f"skipped, not in {options.data_dir}: {name}", file=sys.stderr)
             continue
-        X, y = read_table(table_path(options.data_dir, name))
+        table = load_table(options.data_dir, name)
+        X, y = table.X, table.y
         for attack in (None, *POISON_STRENGTHS):
             with tempfile.TemporaryDirectory() as folder:
                 found = [measure(Path(folder), X, y, attack, s) for s in range(options.seeds)]

@@ -25,9 +25,10 @@ from benchmarks.tables_report import cells_of, write_cells
 from thresher import HalfspaceClassifier
 from thresher.experiments.spec import NOBODY, THRESHER
 from thresher.experiments.table_runs import Split, fit_quietly, make_classifier, split_table
-from thresher.experiments.table_spec import TableSpec, table_path
+from thresher.experiments.table_spec import TableSpec
 from thresher.rivals import SparseLogisticRegressionCV
 from thresher.simulate.tables import POISON_STRENGTHS
+from thresher.table_files import find_table
 
 SETS = ("spambase", "cina", "mnist_1v7", "reuters_earn_v_acq")
 ATTACKS = ("far-clump", "on-support-tilt", "linf-hijack", "model-targeted")
@@ -148,7 +149,7 @@ class Records:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure what is missing, and print the medians."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.poisoned_tables")
-    parser.add_argument("--data-dir", required=True, help="where the .npz files are")
+    parser.add_argument("--data-dir", required=True, help="where the tables are")
     parser.add_argument("--out", type=Path, required=True, help="file of records, appended to")
     parser.add_argument("--csv", type=Path, help="write the medians there")
     parser.add_argument("--tables", nargs="+", default=SETS, metavar="NAME")
@@ -156,7 +157,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=5, help="how many splits")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args(argv)
-    missing = [n for n in options.tables if not table_path(options.data_dir, n).exists()]
+    missing = [n for n in options.tables if find_table(options.data_dir, n) is None]
     if missing:
         print(f"skipped, not in {options.data_dir}: {', '.join(missing)}", file=sys.stderr)
     tables = [name for name in options.tables if name not in missing]

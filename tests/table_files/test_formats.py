@@ -114,6 +114,18 @@ def test_npz_features_without_names_are_numbered(tmp_path: Path) -> None:
     np.testing.assert_array_equal(table.X, X.astype(np.float32))
 
 
+@pytest.mark.parametrize("rows", [{"X": 4 * X}, csr_parts(4 * X)], ids=["dense", "sparse"])
+def test_npz_entries_have_the_scale_of_the_file(tmp_path: Path, rows: dict[str, Any]) -> None:
+    np.savez(tmp_path / "t.npz", **{"y": Y, **rows}, X_scale=np.float32(0.25))
+    np.testing.assert_array_equal(dense(read_table(tmp_path / "t.npz").X), X)
+
+
+def test_npz_names_may_be_one_text_of_lines(tmp_path: Path) -> None:
+    text = np.frombuffer("\n".join(["one", "zwei", "трі"]).encode(), dtype=np.uint8)
+    np.savez(tmp_path / "t.npz", X=X, y=Y, feature_names=text)
+    assert read_table(tmp_path / "t.npz").feature_names == ["one", "zwei", "трі"]
+
+
 def test_a_fortran_ordered_array_and_booleans_in_npz_are_read(tmp_path: Path) -> None:
     np.savez(tmp_path / "t.npz", X=np.asfortranarray(X > 0), y=Y > 0)
     table = read_table(tmp_path / "t.npz")

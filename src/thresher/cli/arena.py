@@ -32,7 +32,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="of a Dask cluster that is to run them instead",
     )
-    add("--data-dir", type=folder, metavar="DIR", help="of real tables, NAME.npz each")
+    add("--data-dir", type=folder, metavar="DIR", help="of real tables (.csv, .npz, ...)")
     add("--retry-failed", action="store_true", help="run again what is recorded as not finished")
 
 
@@ -65,8 +65,8 @@ def _runnable(sweeps: list[Sweep], data_dir: Path | None) -> list[Sweep]:
         if rest.entries:
             kept.append(rest)
             continue
-        files = ", ".join(f"{name}.npz" for name in missing)
-        remark = f"the sweep {sweep.name} needs --data-dir DIR, a folder with {files}"
+        tables = ", ".join(missing)
+        remark = f"the sweep {sweep.name} needs --data-dir DIR, a folder with tables {tables}"
         if len(sweeps) == 1:
             raise Misuse(remark)
         print(f"thresher: skipped: {remark}", file=sys.stderr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -183,8 +184,13 @@ def software_versions() -> dict[str, str]:
     >>> sorted(software_versions())
     ['numpy', 'python', 'scipy', 'thresher']
     """
-    packages = {name: version(name) for name in ("numpy", "scipy", "thresher")}
+    packages = {name: _version(name) for name in ("numpy", "scipy", "thresher")}
     return {"python": platform.python_version(), **packages}
+
+
+@cache  # a file is read and parsed, for every record
+def _version(package: str) -> str:
+    return version(package)
 
 
 def _finite(value: float) -> float | None:

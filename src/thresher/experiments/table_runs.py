@@ -1,9 +1,4 @@
-"""A learner's run on a real table, from a spec and a seed to what came out.
-
-A table is a file `NAME.npz` with `y`, two classes, and `X`; or, for one of mostly zeros, with the
-parts `X_data`, `X_indices`, `X_indptr` and `X_shape` of its compressed rows, and `format` "csr".
-Entries are multiplied by `X_scale` if it is there.
-"""
+"""A learner's run on a real table, from a spec and a seed to what came out."""
 
 from __future__ import annotations
 
@@ -13,17 +8,15 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from thresher.errors import DamagedFile
+from thresher.errors import UnreadableTable
 from thresher.estimators import HalfspaceClassifierCV
 from thresher.experiments.spec import THRESHER
-from thresher.experiments.table_spec import TableSpec, table_path
+from thresher.experiments.table_spec import TableSpec
 from thresher.rivals import (
     IterativeTrimmedLoss,
     LinearSVMCV,
@@ -32,38 +25,37 @@ from thresher.rivals import (
     SparseLogisticRegressionCV,
 )
 from thresher.simulate.tables import poison
+from thresher.table_files import LabeledTable, find_table, read_table
 
 TEST_SHARE = 0.3
 
 
-@cache
-def read_table(path: Path) -> tuple[Any, NDArray[np.int_]]:
-    """Rows and labels of a table; nothing in the file is executed.
+def load_table(data_dir: str | Path, name: str) -> LabeledTable:
+    """The table of that name in the folder; the label is the last column, or the file's own `y`.
 
     Raises
     ------
-    DamagedFile : it is no such file
+    UnreadableTable : there is no such file, or it holds no table of two classes
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     np.savez(f"{folder}/tiny.npz", X=[[1.0, 2.0], [3.0, 4.0]], y=[-1, 1])
-    ...     rows, labels = read_table(table_path(folder, "tiny"))
-    >>> rows.shape, labels.tolist()
-    ((2, 2), [-1, 1])
+    ...     _ = Path(folder, "mail.csv").write_text("words,links,spam\\n120,0,no\\n35,4,yes\\n")
+    ...     load_table(folder, "mail").X.shape
+    (2, 2)
     """
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            if "format" in file and str(file["format"]) == "csr":
-                parts = (file["X_data"], file["X_indices"], file["X_indptr"])
-                rows: Any = sp.csr_array(parts, shape=tuple(file["X_shape"])).astype(np.float64)
-            else:
-                rows = file["X"].astype(np.float64)
-            scale = float(file["X_scale"]) if "X_scale" in file else 1.0
-            return rows * scale, file["y"].astype(int)
-    except (ValueError, TypeError, KeyError, IndexError, EOFError, BadZipFile) as error:
-        raise DamagedFile(str(path), str(error)) from error
+    path = find_table(data_dir, name)
+    if path is None:
+        raise UnreadableTable(
+            Path(data_dir) / name,
+            "is no table",
+            advice="a table of that name, in a format that `read_table` knows, is to be there",
+        )
+    return _read(path)
+
+
+_read = cache(read_table)  # a worker meets the same table again and again
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +63,10 @@ class Split:
     """Rows to learn from, of which some may be planted, and clean ones to be judged by."""
 
     X: Any
-    y: NDArray[np.int_]
+    y: NDArray[Any]
     is_planted: NDArray[np.bool_]
     X_test: Any
-    y_test: NDArray[np.int_]
+    y_test: NDArray[Any]
 
 
 def split_table(spec: TableSpec, seed: int, data_dir: str | Path) -> Split:
@@ -82,13 +74,13 @@ def split_table(spec: TableSpec, seed: int, data_dir: str | Path) -> Split:
 
     The planted rows are made from the rows to learn from alone.
     """
-    rows, labels = read_table(table_path(data_dir, spec.table))
+    table = load_table(data_dir, spec.table)
     X, X_test, y, y_test = train_test_split(
-        rows, labels, test_size=TEST_SHARE, stratify=labels, random_state=seed
+        table.X, table.y, test_size=TEST_SHARE, stratify=table.y, random_state=seed
     )
     if not spec.noise_rate:
         return Split(X, y, np.zeros(len(y), dtype=bool), X_test, y_test)
-    table = poison(
+    poisoned = poison(
         X,
         y,
         attack=spec.adversary,
@@ -96,7 +88,7 @@ def split_table(spec: TableSpec, seed: int, data_dir: str | Path) -> Split:
         strength=spec.strength,
         random_state=seed,
     )
-    return Split(table.X, table.y, table.is_planted, X_test, y_test)
+    return Split(poisoned.X, poisoned.y, poisoned.is_planted, X_test, y_test)
 
 
 def make_classifier(method: str, noise_rate: float, seed: int) -> Any:

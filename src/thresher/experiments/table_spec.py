@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 from thresher.experiments.spec import NOBODY, THRESHER, check_name, plain
@@ -28,7 +28,7 @@ class TableSpec:
 
     Parameters
     ----------
-    table : its name: the file `NAME.npz` of the data folder
+    table : its name: that of a file in the data folder, without the ending
     noise_rate : share of planted rows among those learned from, below one half (η)
     adversary : a name in `simulate.POISON_STRENGTHS`; "none" is enough when the noise rate is 0
     strength : of the adversary; its usual one if not given
@@ -54,7 +54,9 @@ class TableSpec:
 
     def __post_init__(self) -> None:
         if not isinstance(self.table, str) or PurePath(self.table).name != self.table:
-            raise ValueError(f"table must be the name of a file without .npz, got {self.table!r}")
+            raise ValueError(
+                f"table must be the name of a file without its ending, got {self.table!r}"
+            )
         check_noise_rate(self.noise_rate)
         check_name(self.adversary, "adversary", (NOBODY, *POISON_STRENGTHS))
         check_name(self.method, "method", TABLE_METHODS)
@@ -80,14 +82,3 @@ class TableSpec:
     def as_record(self) -> dict[str, Any]:
         """The parameters as plain numbers and names."""
         return {name: plain(value) for name, value in asdict(self).items()}
-
-
-def table_path(data_dir: str | Path, name: str) -> Path:
-    """Where the table of that name is.
-
-    Examples
-    --------
-    >>> table_path("tables", "spambase").as_posix()
-    'tables/spambase.npz'
-    """
-    return Path(data_dir) / f"{name}.npz"

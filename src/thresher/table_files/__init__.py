@@ -12,7 +12,7 @@ features.py           which columns the table will have (one-hot columns among t
 labels.py, finite.py  checks of what was read
 """
 
-from thresher.table_files.reading import read_table
+from thresher.table_files.reading import find_table, read_table
 from thresher.table_files.table import LabeledTable
 
-__all__ = ["LabeledTable", "read_table"]
+__all__ = ["LabeledTable", "find_table", "read_table"]

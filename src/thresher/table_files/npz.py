@@ -88,13 +88,12 @@ class _Arrays:
 
 
 def _table(path: Path, arrays: _Arrays, request: TableRequest) -> LabeledTable:
-    X = _rows(path, arrays)
+    X = _scaled_rows(path, arrays)
     n_rows, n_features = X.shape
     refuse_width(path, n_features)
     names = [f"x{number}" for number in range(n_features)]
     if "feature_names" in arrays.names:
-        found = arrays.vector("feature_names", n_features, "U", "a string")
-        names = [str(name) for name in found]
+        names = _names(arrays, n_features)
         if len(set(names)) < n_features:
             raise UnreadableTable(
                 path, "has features of the same name in 'feature_names'", advice="rename them"
@@ -110,6 +109,33 @@ def _table(path: Path, arrays: _Arrays, request: TableRequest) -> LabeledTable:
     refuse_bad_numbers(path, X, names, "row {:,}".format)
     request.tell_progress(path.stat().st_size, path.stat().st_size)
     return LabeledTable(X, y, names, ids, LABEL if request.with_labels else None)
+
+
+def _names(arrays: _Arrays, n_features: int) -> list[str]:
+    """The features' names: an array of strings, or one text as UTF-8 bytes with a line for each."""
+    found = arrays["feature_names"]
+    if found.dtype == np.uint8 and found.ndim == 1:
+        names = found.tobytes().decode("utf-8").split("\n")
+        if len(names) == n_features:
+            return names
+    return [str(name) for name in arrays.vector("feature_names", n_features, "U", "a string")]
+
+
+def _scaled_rows(path: Path, arrays: _Arrays) -> Rows:
+    """The rows, times the number `X_scale` if there is one."""
+    X = _rows(path, arrays)
+    if "X_scale" not in arrays.names:
+        return X
+    scale = arrays["X_scale"]
+    if scale.size != 1 or scale.dtype.kind not in "fiu" or not np.isfinite(scale).all():
+        raise UnreadableTable(
+            path,
+            f"has 'X_scale' of shape {scale.shape} and type {scale.dtype}",
+            advice="it must hold one finite number",
+        )
+    with np.errstate(over="ignore"):  # what becomes infinite is refused later
+        X *= float(scale.item())
+    return X
 
 
 def _rows(path: Path, arrays: _Arrays) -> Rows:
@@ -158,7 +184,7 @@ def _labels(path: Path, arrays: _Arrays, n_rows: int, request: TableRequest) -> 
 def _ids(path: Path, arrays: _Arrays, n_rows: int, name: str | None) -> NDArray[Any]:
     if name is None:
         return np.arange(1, n_rows + 1)
-    if name not in arrays.names or name in ("X", LABEL, "feature_names", *PARTS):
+    if name not in arrays.names or name in ("X", LABEL, "feature_names", "X_scale", *PARTS):
         raise UnreadableTable(
             path, f"has no id array {quoted([name])}", advice=nearest(name, arrays.names)
         )

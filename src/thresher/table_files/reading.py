@@ -45,7 +45,8 @@ def read_table(
     false become 1 and 0. Empty cells, NaN, NA and the like are missing values, and are refused.
     CSV, Parquet and Arrow files are read twice in batches, so that little more memory is taken
     than the table needs. An NPZ file has an array `X` (or `X_data`, `X_indices`, `X_indptr` and
-    `X_shape` of a CSR matrix), the labels `y` and perhaps `feature_names`; nothing is unpickled.
+    `X_shape` of a CSR matrix), the labels `y`, and perhaps `feature_names` and a factor `X_scale`
+    of all entries; nothing is unpickled.
     The features of an svmlight file are called by their numbers in the file.
 
     Parameters
@@ -94,6 +95,18 @@ def read_table(
     reader = _reader_of(path)
     _refuse_what_is_no_file(path)
     return reader(path, request)
+
+
+def find_table(folder: str | Path, name: str) -> Path | None:
+    """The file of that name in a folder, with any ending that can be read; None if there is none.
+
+    Examples
+    --------
+    >>> find_table("no such folder", "mail") is None
+    True
+    """
+    paths = (Path(folder) / f"{name}{suffix}" for suffix in READERS)
+    return next((path for path in paths if path.is_file()), None)
 
 
 def _name(value: object, name: str) -> str | None:

@@ -136,7 +136,7 @@ def test_a_world_may_be_a_real_table() -> None:
 def test_tables_that_are_not_there_are_left_out_by_name() -> None:
     sweep = load(TABLES + TABLE_ATTACK).without_tables(["a"])
     assert sweep.tables == ["b"]
-    assert sweep.skipped == {"the table a": "a.npz in the data folder"}
+    assert sweep.skipped == {"the table a": "a file a.* in the data folder"}
 
 
 def test_without_learners_there_is_thresher_itself() -> None:

@@ -18,7 +18,7 @@ from thresher.experiments.arena.record_file import NAME, RecordFile
 from thresher.experiments.arena.summary import latest_records, worst_strengths
 from thresher.experiments.arena.sweep import Sweep
 from thresher.experiments.arena.trials import FlatRecord, Spec, Trial
-from thresher.experiments.table_spec import table_path
+from thresher.table_files import find_table
 from thresher.validation import check_count
 
 Observer: TypeAlias = Callable[[FlatRecord | None, int], object]
@@ -128,14 +128,14 @@ def missing_tables(sweep: Sweep, data_dir: str | Path | None) -> list[str]:
     """
     if data_dir is None:
         return sweep.tables
-    return [name for name in sweep.tables if not table_path(data_dir, name).is_file()]
+    return [name for name in sweep.tables if find_table(data_dir, name) is None]
 
 
 def _check_tables(sweep: Sweep, data_dir: str | Path | None) -> None:
     missing = missing_tables(sweep, data_dir)
     if missing:
         where = "there is no data_dir" if data_dir is None else f"not in data_dir {data_dir}"
-        raise ValueError(f"the sweep {sweep.name!r} needs {missing[0]}.npz: {where}")
+        raise ValueError(f"the sweep {sweep.name!r} needs the table {missing[0]}: {where}")
 
 
 def _extras(data_dir: str | Path | None) -> dict[str, str]:

@@ -29,7 +29,7 @@ The blocks are multiplied, and a list inside a block stands for each of its valu
     [[budgets]]
     label_budget = 200
 
-A world may be a real table instead, `NAME.npz` in the data folder, with the adversaries of
+A world may be a real table instead, a file of that name in the data folder, with the adversaries of
 `simulate.poison` and the methods of `table_spec.TABLE_METHODS`::
 
     [[worlds]]
@@ -157,7 +157,7 @@ class Sweep:
             for learner, spec in self.entries
             if not (isinstance(spec, TableSpec) and spec.table in names)
         )
-        skipped = {f"the table {name}": f"{name}.npz in the data folder" for name in names}
+        skipped = {f"the table {name}": f"a file {name}.* in the data folder" for name in names}
         return replace(self, entries=tuple(kept), skipped={**self.skipped, **skipped})
 
 
