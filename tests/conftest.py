@@ -1,9 +1,10 @@
 """What all tests share: one BLAS thread a process, one pytest worker for the tests that use the
-same expensive fixture, and the command line without a process."""
+same expensive fixture, and the command line without a process and without learning twice."""
 
 from __future__ import annotations
 
 import os
+import pickle
 import shlex
 import subprocess
 from collections.abc import Callable
@@ -70,3 +71,29 @@ def call_cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
         return subprocess.CompletedProcess(arguments, code, told.out, told.err)
 
     return call
+
+
+@pytest.fixture(scope="session")
+def _findings() -> dict[bytes, Any]:
+    return {}
+
+
+@pytest.fixture
+def learned(_findings: dict[bytes, Any], monkeypatch: pytest.MonkeyPatch) -> dict[bytes, Any]:
+    """What the command line in our own process has learned, by table and options.
+
+    Many tests look at what is told or written about the same table; it is learned for the first of
+    them. Who wants it learned again clears this.
+    """
+    from thresher import findings
+
+    examine = findings.examine
+
+    def examine_once(table: Any, **options: Any) -> Any:
+        key = pickle.dumps((table, options))
+        if key not in _findings:
+            _findings[key] = examine(table, **options)
+        return _findings[key]
+
+    monkeypatch.setattr(findings, "examine", examine_once)
+    return _findings

@@ -14,6 +14,8 @@ import pytest
 
 from thresher.estimators import load_model
 
+pytestmark = pytest.mark.usefixtures("learned")  # once for both verbs
+
 MOST_SECONDS = 5.0
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 4)).round(6)

@@ -23,6 +23,8 @@ from thresher.estimators import load_model
 
 OPTIONS = "--id-column id --noise-rate 0.1 --sparsity 2"
 
+pytestmark = pytest.mark.usefixtures("learned")
+
 
 @pytest.fixture(scope="module")
 def table() -> Poisoned:
@@ -90,8 +92,9 @@ def test_the_model_file_says_where_it_comes_from(folder, call_cli):
     assert load_model(folder / "model.json").classes == ["no", "yes"]
 
 
-def test_the_same_seed_gives_the_same_bytes(folder, call_cli):
+def test_the_same_seed_gives_the_same_bytes(folder, call_cli, learned):
     for name in ("a", "b"):
+        learned.clear()
         call_cli(f"learn mail.csv {OPTIONS} --out {name}.json --report {name}.html", folder)
     assert (folder / "a.json").read_bytes() == (folder / "b.json").read_bytes()
     assert (folder / "a.html").read_bytes() == (folder / "b.html").read_bytes()

@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 
 from thresher.experiments.arena import Sweep, Trial
+from thresher.experiments.arena import report as arena_report
 from thresher.experiments.arena.report import save_report
+from thresher.page import Html
 
 NASTY = 'a <b>"bold"</b> & <script>alert(1)</script>'
 SPEC = """
@@ -114,16 +116,18 @@ class Page(HTMLParser):
         return found
 
 
-def write(folder: Path, records: Iterable[dict[str, Any]], *sweeps: Sweep) -> Page:
+def write(
+    folder: Path, records: Iterable[dict[str, Any]], *sweeps: Sweep, draw: bool = False
+) -> Page:
+    """The page about these records; without its figures, which take longest, unless they matter."""
     text = "".join(json.dumps(record) + "\n" for record in records)
     (folder / "records.jsonl").write_text(text, encoding="utf-8")
     for sweep in sweeps:
         (folder / f"{sweep.name}.toml").write_text(sweep.text, encoding="utf-8")
-    return report(folder)
-
-
-def report(folder: Path) -> Page:
-    save_report(folder, folder / "page.html")
+    with pytest.MonkeyPatch.context() as patch:
+        if not draw:
+            patch.setattr(arena_report, "figures_section", lambda _: Html(""))
+        save_report(folder, folder / "page.html")
     return Page((folder / "page.html").read_text(encoding="utf-8"))
 
 
@@ -189,7 +193,7 @@ def median(case: tuple[str, str, list[str]]) -> float:
 def test_all_strengths_are_in_the_second_table(tmp_path: Path) -> None:
     sweep = make_sweep()
     records = complete(sweep)
-    page = write(tmp_path, records, sweep)
+    page = write(tmp_path, records, sweep, draw=True)
     here = select(records, noise_rate=0.05, learner="thresher")
     rows = page.rows(1)
     assert len(rows) == 2 * 4
@@ -242,7 +246,7 @@ def test_a_run_that_did_not_finish_counts_as_guessing_and_is_listed(tmp_path: Pa
     hurt = [r for r in records if r["noise_rate"] == 0.1 and r["strength"] == 1.0]
     for record in hurt:
         record.update(status="timed out", message="too\nlong", error=None)
-    page = write(tmp_path, records, sweep)
+    page = write(tmp_path, records, sweep, draw=True)
     assert "48 of 48 recorded: 42 finished, 0 failed, 6 timed out, 0 died" in page.text
     assert page.rows(2)["thresher", "in-band-mass 1"][0] == "0.5000"
     told = "thresher against in-band-mass 1, noise rate 0.1, seeds 0-2: too long"
@@ -293,7 +297,7 @@ def test_the_pilot_chooses_the_strength_and_its_seeds_do_not_count(tmp_path: Pat
 
 def test_a_pilot_under_way_is_told_as_one(tmp_path: Path) -> None:
     sweep, records = piloted()
-    page = write(tmp_path, select(records, seed=100), sweep)
+    page = write(tmp_path, select(records, seed=100), sweep, draw=True)
     assert "The pilot is still running" in page.text
     assert ("thresher", "in-band-mass 2") in page.rows(0)
 
@@ -311,7 +315,7 @@ def test_seeds_that_count_are_planned_for_one_strength_only(tmp_path: Path) -> N
 def test_a_sweep_that_still_runs_is_reported(tmp_path: Path) -> None:
     sweep = make_sweep()
     records = complete(sweep)[:5]
-    page = write(tmp_path, records, sweep)
+    page = write(tmp_path, records, sweep, draw=True)
     assert "5 of 48 recorded" in page.text
     assert "still to come" in page.text
 
@@ -325,11 +329,11 @@ def test_the_last_record_of_a_run_counts(tmp_path: Path) -> None:
 
 
 def test_no_record_at_all_is_reported(tmp_path: Path) -> None:
-    assert "Nothing is recorded yet" in write(tmp_path, []).text
+    assert "Nothing is recorded yet" in write(tmp_path, [], draw=True).text
 
 
 def test_a_spec_without_records_is_reported(tmp_path: Path) -> None:
-    assert "0 of 48 recorded" in write(tmp_path, [], make_sweep()).text
+    assert "0 of 48 recorded" in write(tmp_path, [], make_sweep(), draw=True).text
 
 
 @pytest.mark.parametrize("text", [None, "[[worlds", "worlds = 3", "other = 1"])
@@ -338,7 +342,7 @@ def test_without_a_usable_spec_the_records_are_enough(text: str | None, tmp_path
     records = complete(sweep)
     if text is not None:
         (tmp_path / "two.toml").write_text(text, encoding="utf-8")
-    alone = write(tmp_path, records)
+    alone = write(tmp_path, records, draw=text is None)
     assert "the file is missing or cannot be read" in alone.text
     assert alone.tables == write(tmp_path, records, sweep).tables
 
@@ -346,7 +350,7 @@ def test_without_a_usable_spec_the_records_are_enough(text: str | None, tmp_path
 def test_sweeps_in_one_folder_are_told_one_after_the_other(tmp_path: Path) -> None:
     first, second = make_sweep(), make_sweep(name="again")
     other = Sweep.from_text(SPEC.replace("30", "40").format(pilot=""), name="other")
-    page = write(tmp_path, [*complete(first), *complete(other)], first, second, other)
+    page = write(tmp_path, [*complete(first), *complete(other)], first, second, other, draw=True)
     assert page.tags.count("h1") == 3
     # "again" asks for what "two" had already run.
     assert page.text.count("48 of 48 recorded") == 3
@@ -363,7 +367,7 @@ def test_what_the_spec_does_not_ask_for_is_counted_and_left_out(tmp_path: Path) 
 
 def test_learners_of_one_name_are_told_apart_by_their_schedules(tmp_path: Path) -> None:
     records = [{**record, "learner": "thresher"} for record in complete(make_sweep())]
-    rows = write(tmp_path, records).rows(0)
+    rows = write(tmp_path, records, draw=True).rows(0)
     names = {learner for learner, _ in rows}
     assert names == {"thresher (defaults)", "thresher (reuse_labels False)"}
 
@@ -373,14 +377,14 @@ def test_learners_of_one_name_are_told_apart_by_their_schedules(tmp_path: Path) 
 
 def test_names_and_messages_cannot_become_part_of_the_page(tmp_path: Path) -> None:
     plain = make_sweep()
-    tags = write(tmp_path, [], plain).tags
+    tags = write(tmp_path, [], plain, draw=True).tags
     text = plain.text.replace('"thresher"', f"'''{NASTY}'''").replace("Why <this>?", "<i>")
     sweep = Sweep.from_text(text.replace("Two worlds", "<em>"), name="two")
     records = complete(sweep)
     for record in records:
         record.update(status="failed", message=NASTY, error=None)
         record["version.numpy"] = NASTY
-    page = write(tmp_path, records, sweep)
+    page = write(tmp_path, records, sweep, draw=True)
     assert NASTY in page.text
     assert {learner for learner, _ in page.rows(0)} == {NASTY, "own labels only"}
     assert not {"script", "i", "em"} & set(page.tags)
@@ -390,7 +394,7 @@ def test_names_and_messages_cannot_become_part_of_the_page(tmp_path: Path) -> No
 
 def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
     sweep = make_sweep()
-    page = write(tmp_path, complete(sweep), sweep)
+    page = write(tmp_path, complete(sweep), sweep, draw=True)
     html = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert not {"script", "link", "iframe"} & set(page.tags)
     own = re.sub(r'src="data:image/svg\+xml;base64,[\w+/=]+"', "", html)
@@ -400,7 +404,7 @@ def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
 
 def test_the_same_records_give_the_same_page(tmp_path: Path) -> None:
     sweep = make_sweep()
-    write(tmp_path, complete(sweep), sweep)
+    write(tmp_path, complete(sweep), sweep, draw=True)
     first = (tmp_path / "page.html").read_bytes()
-    write(tmp_path, reversed(complete(sweep)), sweep)
+    write(tmp_path, reversed(complete(sweep)), sweep, draw=True)
     assert (tmp_path / "page.html").read_bytes() == first
