@@ -29,10 +29,23 @@ def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], Path]:
+WITH_ONE_SPLIT = (
+    "import sys; from thresher import cli, demo; demo.N_SPLITS = 1; sys.exit(cli.main(['demo']))"
+)
+DEMOS = {
+    "one split": [sys.executable, "-c", WITH_ONE_SPLIT],
+    "all splits": [str(SCRIPT), "demo"],
+}
+
+
+@pytest.fixture(
+    scope="module", params=["one split", pytest.param("all splits", marks=pytest.mark.slow)]
+)
+def demo(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> tuple[subprocess.CompletedProcess[str], Path]:
     folder = tmp_path_factory.mktemp("demo")
-    return thresher("demo", folder=folder), folder
+    return run(DEMOS[request.param], folder), folder
 
 
 def test_the_demo_succeeds_and_says_nothing_on_stderr(demo):
@@ -66,8 +79,9 @@ def test_the_demo_finds_the_attackers_rows(demo):
 def test_the_demo_without_extras_says_how_to_get_the_pictures(tmp_path):
     code = (
         "import sys; sys.modules.update(matplotlib=None, rich=None); "
-        "from thresher import demo; demo.N_SPLITS = 1; "
-        "from thresher.cli import main; sys.exit(main(['demo', '--out', 'here']))"
+        "import numpy as np; from thresher import cli, demo; "
+        "demo.compare = lambda seed: np.full((3, 7), 0.05); "  # told alike, whatever was compared
+        "sys.exit(cli.main(['demo', '--out', 'here']))"
     )
     done = run([sys.executable, "-c", code], tmp_path)
     assert done.returncode == 0
@@ -93,11 +107,13 @@ def test_help_of_the_program_and_of_its_first_verb_end_in_the_same_example(tmp_p
     assert cli.VERBS[0].example == "thresher demo"  # as the fixture runs it
 
 
-def test_the_examples_run_one_after_the_other(demo):
+@pytest.mark.usefixtures("learned")
+def test_the_examples_run_one_after_the_other(demo, call_cli):
     _, folder = demo
     for name in AFTER_THE_DEMO:
         (example,) = (verb.example for verb in cli.VERBS if verb.name == name)
-        done = thresher(*example.split()[1:], folder=folder)
+        assert example.startswith("thresher ")
+        done = call_cli(example.removeprefix("thresher "), folder)
         assert (done.returncode, done.stderr) == (0, "")
     made = {path.name for path in folder.iterdir()}
     assert made == {"thresher-demo", "model.json", "answers.csv", "weights.csv"}
