@@ -39,6 +39,7 @@ class Method:
     is_active : whether it asks for labels of rows near its boundary; else of any rows
     is_sparse : whether it makes use of the sparsity that it is told
     claim : what its authors promise, in a few words
+    imports : modules that it needs and that take long to import, which is no part of its time
 
     Examples
     --------
@@ -54,6 +55,7 @@ class Method:
     is_active: bool
     is_sparse: bool
     claim: str
+    imports: tuple[str, ...] = ()
 
 
 def draw_labeled(source: Source, task: Task, n_rows: int) -> tuple[Rows, FloatArray]:

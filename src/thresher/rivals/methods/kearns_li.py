@@ -129,5 +129,6 @@ METHODS = (
         is_active=False,
         is_sparse=True,
         claim="Ω(ε/d) malicious noise, any distribution",
+        imports=("scipy.optimize",),
     ),
 )

@@ -110,6 +110,7 @@ METHODS = (
         is_active=False,
         is_sparse=True,
         claim="agnostic: label noise, log-concave",
+        imports=("scipy.optimize",),
     ),
     Method(
         name="kalai-polynomial-quadratic",
@@ -118,5 +119,6 @@ METHODS = (
         is_active=False,
         is_sparse=True,
         claim="agnostic: label noise, log-concave",
+        imports=("scipy.optimize",),
     ),
 )

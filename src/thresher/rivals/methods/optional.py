@@ -19,7 +19,7 @@ from thresher.learning import PracticalSchedule, Task
 from thresher.oracles import DrawRequest
 from thresher.rivals.methods.interface import Method, Source, unit
 from thresher.rivals.methods.samples import draw_sample
-from thresher.rivals.methods.tables import N_FOLDS, TableFit
+from thresher.rivals.methods.tables import IMPORTS, N_FOLDS, TableFit
 from thresher.validation import FloatArray
 
 PENALTIES = (0.7, 0.5, 0.35, 0.25, 0.18, 0.12)  # of skglm, over the one that leaves no weight
@@ -161,6 +161,7 @@ _ALL = (
             is_active=False,
             is_sparse=True,
             claim="nothing about planted rows",
+            imports=IMPORTS,
         ),
     ),
     (
@@ -172,6 +173,7 @@ _ALL = (
             is_active=False,
             is_sparse=True,
             claim="nothing about planted rows",
+            imports=IMPORTS,
         ),
     ),
     (
@@ -183,6 +185,7 @@ _ALL = (
             is_active=False,
             is_sparse=False,
             claim="labels that are wrong at random within a class",
+            imports=IMPORTS,
         ),
     ),
     (
@@ -194,6 +197,7 @@ _ALL = (
             is_active=True,
             is_sparse=False,
             claim="few labels where they are true",
+            imports=IMPORTS,
         ),
     ),
 )

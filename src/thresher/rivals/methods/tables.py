@@ -23,6 +23,7 @@ from thresher.validation import FloatArray
 if TYPE_CHECKING:
     from thresher.rivals.linear import LinearRival
 
+IMPORTS = ("thresher.rivals.tuned",)  # with all of scikit-learn that the peers need
 N_FOLDS = 3
 MARGIN = 1.5  # over the noise rate, as Thresher has: often more rows than that are planted
 
@@ -129,7 +130,15 @@ def _passive(
     *,
     is_sparse: bool = False,
 ) -> Method:
-    return Method(name, title, TableFit(make), is_active=False, is_sparse=is_sparse, claim=claim)
+    return Method(
+        name,
+        title,
+        TableFit(make),
+        is_active=False,
+        is_sparse=is_sparse,
+        claim=claim,
+        imports=IMPORTS,
+    )
 
 
 METHODS = (
