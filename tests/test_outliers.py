@@ -28,6 +28,15 @@ from thresher.solvers import worst_direction
 
 UNIT = {"l2_radius": 1.0, "l1_radius": 2.0}
 BUDGET = {**UNIT, "outlier_fraction": 0.05}
+# A limit on the variance, and the share of rows that may be outliers.
+LIMITS_AND_FRACTIONS = [
+    (None, 0.0),
+    (None, 0.05),
+    (None, 0.999),
+    (1.0, 0.05),
+    pytest.param(1.0, 0.0, marks=pytest.mark.slow),
+    pytest.param(1.0, 0.999, marks=pytest.mark.slow),
+]
 
 
 def variance_of(X: Any, weights: np.ndarray, radii: dict[str, float]) -> float:
@@ -447,8 +456,7 @@ def wide_hostile_rows() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("fraction", [0.0, 0.05, 0.999])
-@pytest.mark.parametrize("limit", [None, 1.0])
+@pytest.mark.parametrize(("limit", "fraction"), LIMITS_AND_FRACTIONS)
 @pytest.mark.parametrize("name", wide_hostile_rows())
 def test_wide_hostile_rows_get_a_proven_answer(
     name: str, limit: float | None, fraction: float
@@ -467,8 +475,13 @@ def test_a_row_too_large_to_square_is_removed_from_wide_sparse_rows() -> None:
     assert proves_removal(X, answer, **WORDS)
 
 
+# The fourth is undecided after all rounds, which takes as long as all others; it is proven above.
 @pytest.mark.parametrize(
-    "seed", [*range(20), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(20, 40))]
+    "seed",
+    [
+        pytest.param(seed, marks=pytest.mark.slow) if seed == 4 or seed >= 20 else seed
+        for seed in range(40)
+    ],
 )
 def test_random_problems_are_proven_however_few_columns_are_kept(
     seed: int, monkeypatch: pytest.MonkeyPatch
@@ -567,8 +580,7 @@ def hostile_rows() -> dict[str, np.ndarray]:
     }
 
 
-@pytest.mark.parametrize("fraction", [0.0, 0.05, 0.999])
-@pytest.mark.parametrize("limit", [None, 1.0])
+@pytest.mark.parametrize(("limit", "fraction"), LIMITS_AND_FRACTIONS)
 @pytest.mark.parametrize("name", hostile_rows())
 def test_hostile_rows_get_a_proven_answer(name: str, limit: float | None, fraction: float) -> None:
     X = hostile_rows()[name]
