@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from thresher.geometry import project_l1_l2, support_l1_l2
+from thresher.geometry.balls import project_onto_unit_region
 
 Radii = dict[str, float]
 
@@ -310,3 +311,11 @@ def test_bad_radii_are_named(function: Any, changed: Any, error: type, message: 
 def test_bad_vectors_are_named(function: Any, v: object, error: type, message: str) -> None:
     with pytest.raises(error, match=message):
         function(v, l2_radius=1.0, l1_radius=1.0)
+
+
+@pytest.mark.parametrize("l1_radius", [1 / 3, 1.0, 1.3, 1.6])
+@pytest.mark.parametrize("v", [[-6.12e15, 0.0], [6e15, 6e15 - 1, 3.0], [1e150, 1e149, 1e150]])
+def test_the_lean_projection_bears_very_long_vectors(v: list[float], l1_radius: float) -> None:
+    vector = np.array(v)
+    careful = project_l1_l2(vector, l2_radius=1.0, l1_radius=l1_radius)
+    np.testing.assert_allclose(project_onto_unit_region(vector, l1_radius), careful, atol=1e-9)

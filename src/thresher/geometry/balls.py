@@ -17,6 +17,7 @@ from thresher.validation import FloatArray, check_radius, check_vectors
 
 NEARLY_LARGEST = 0.999  # a level above, of entries up to 1, is found from the top
 FAR = 1e20
+LONG = 1e6  # of a vector whose projection onto a region of unit size is done carefully
 
 
 def soft_threshold(values: FloatArray, level: float | FloatArray) -> FloatArray:
@@ -219,14 +220,16 @@ def unit_support(g: FloatArray, l1_radius: float) -> tuple[float, float]:
 def project_onto_unit_region(v: FloatArray, l1_radius: float) -> FloatArray:
     """The closest point of the unit l2 ball and an l1 ball.
 
-    The lean form of `project_l1_l2` for the inner loop of a solver: one vector of moderate
-    entries (up to 1e4), nothing checked, exact up to a relative 1e-9.
+    The lean form of `project_l1_l2` for the inner loop of a solver: one vector, nothing checked,
+    exact up to a relative 1e-9. A very long one is left to the careful form.
     """
     magnitudes = np.abs(v)
     l1_norm, l2_norm = float(magnitudes.sum()), float(np.sqrt(v @ v))
     if l1_norm <= l1_radius * max(l2_norm, 1.0):
         scaled: FloatArray = v / max(l2_norm, 1.0)
         return scaled
+    if not l2_norm < LONG:  # next to its entries, the radius would be rounded away
+        return project_l1_l2(v, l2_radius=1.0, l1_radius=l1_radius)
     descending = np.sort(magnitudes)[::-1]
     levels = (descending.cumsum() - l1_radius) / np.arange(1, v.size + 1)
     excess = np.maximum(magnitudes - levels[np.count_nonzero(descending > levels) - 1], 0)
