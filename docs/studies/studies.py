@@ -1,7 +1,8 @@
 """The tables and figures of the studies, made from the cells that lie beside this file.
 
     thresher arena run NAME --out DIR
-    thresher arena report DIR --out NAME.html --csv docs/studies/NAME.csv
+    thresher arena report DIR --out NAME.html --csv NAME.csv
+    grep -v ',pilot,' NAME.csv > docs/studies/NAME.csv
     python docs/studies/studies.py
 
 It draws the pictures again and rewrites what stands between the marks of a table in the pages.
@@ -9,24 +10,18 @@ It draws the pictures again and rewrites what stands between the marks of a tabl
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import defaultdict
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
+from cells import HERE, attack_name, markdown, percent, read_cells, read_rows
 from matplotlib.figure import Figure
 
-HERE = Path(__file__).parent
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "0.45"  # Okabe and Ito's, for colour-blind readers
+import rivals
+from rivals import BLUE, GREY, ORANGE
+
 DEFAULT = "default"
-
-
-def read_cells(name: str) -> list[dict[str, str]]:
-    """The cells of a study that count, as the CSV file has them."""
-    with (HERE / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        return [row for row in csv.DictReader(file) if row["seeds"] == "counted"]
 
 
 # -- scaling -----------------------------------------------------------------------------------
@@ -130,22 +125,15 @@ def draw_calibration() -> None:
 # -- tables ------------------------------------------------------------------------------------
 
 
-def markdown(head: list[str], rows: list[list[str]]) -> str:
-    """A table of Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+def thresher_cells(name: str) -> list[dict[str, str]]:
+    """The cells of a study that are Thresher's own."""
+    return [cell for cell in read_cells(name) if cell["learner"] == "thresher"]
 
 
-def attack_name(cell: dict[str, str]) -> str:
-    """The adversary, with its strength if it has one."""
-    strength = f", {float(cell['strength']):g}" if cell["strength"] else ""
-    return cell["adversary"] + strength
-
-
-def noise_table() -> str:
+def suite_table() -> str:
     """Each attack at its worst strength, at both noise rates."""
     rows: dict[str, list[str]] = defaultdict(list)
-    for cell in read_cells("noise"):
+    for cell in thresher_cells("suite"):
         eta = float(cell["noise_rate"])
         floor = eta / (2 * (1 - eta))
         strength = f"{float(cell['strength']):g}" if cell["strength"] else "-"
@@ -162,8 +150,8 @@ def told_table() -> str:
     """Half, true and double noise rate side by side."""
     true = {
         attack_name(cell): cell
-        for name in ("marginals", "noise")
-        for cell in read_cells(name)
+        for name in ("marginals", "suite")
+        for cell in thresher_cells(name)
         if float(cell["noise_rate"]) == 0.05 and cell["distribution"] == "gaussian"
     }
     told: dict[str, dict[float, float]] = defaultdict(dict)
@@ -215,9 +203,7 @@ def scaling_table() -> str:
 
 def real_cells() -> dict[tuple[str, str, str], dict[str, str]]:
     """The medians on real tables, by table, method and attack."""
-    with (HERE / "real-tables.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    return {(row["table"], row["method"], row["attack"]): row for row in rows}
+    return {(row["table"], row["method"], row["attack"]): row for row in read_rows("real-tables")}
 
 
 def real_clean_table() -> str:
@@ -250,8 +236,7 @@ def real_attacked_table() -> str:
 
 def enron_table() -> str:
     """The spam filter: best and worst of the attacks, by the share of planted rows."""
-    with (HERE / "enron.csv").open(encoding="utf-8", newline="") as file:
-        cells = list(csv.DictReader(file))
+    cells = read_rows("enron")
     rows = []
     for share in dict.fromkeys(cell["planted_share"] for cell in cells):
         found = [cell for cell in cells if cell["planted_share"] == share]
@@ -263,20 +248,16 @@ def enron_table() -> str:
     return markdown(["planted", "tables", "features", "least", "median", "largest error"], rows)
 
 
-def percent(cell: dict[str, str]) -> str:
-    """The error of a cell in percent."""
-    return f"{100 * float(cell['error']):.1f}"
-
-
 TABLES: dict[str, Callable[[], str]] = {
     "real-clean": real_clean_table,
     "real-attacked": real_attacked_table,
     "enron": enron_table,
-    "noise": noise_table,
+    "suite": suite_table,
     "told-noise-rate": told_table,
     "marginals": marginals_table,
     "spike": spike_table,
     "scaling": scaling_table,
+    **rivals.TABLES,
 }
 
 
@@ -293,5 +274,7 @@ def with_tables(page: str) -> str:
 if __name__ == "__main__":
     draw_scaling()
     draw_calibration()
+    rivals.draw_worst_case()
+    rivals.draw_labels()
     for path in sorted(HERE.glob("*.md")):
         path.write_text(with_tables(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,213 @@
+"""The tables and the picture of the page that lets every rival meet every attack."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import numpy as np
+from cells import HERE, Row, attack_name, markdown, read_cells
+from matplotlib.figure import Figure
+
+from thresher.experiments.arena.figures.styles import style_of, title_of
+from thresher.experiments.spec import NOBODY, THRESHER
+
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "0.45"  # Okabe and Ito's, for colour-blind readers
+RATES = (0.05, 0.1)
+TARGET = 0.05
+CLOSE = 0.01  # how far above the best rival an error may be without a mark
+
+
+def error(cell: Row) -> float:
+    """The median over the seeds."""
+    return float(cell["median_error"])
+
+
+def has_more_labels(cell: Row) -> bool:
+    """Whether the learner got more labels than Thresher."""
+    return float(cell["budget_factor"]) > 1
+
+
+def worst_by_learner(cells: Iterable[Row], rate: float) -> dict[str, Row]:
+    """Each learner's cell with the largest error at a noise rate."""
+    worst: dict[str, Row] = {}
+    for cell in cells:
+        if float(cell["noise_rate"]) == rate:
+            worst[cell["learner"]] = max(worst.get(cell["learner"], cell), cell, key=error)
+    return worst
+
+
+def ranked(cells: list[Row]) -> list[str]:
+    """The learners by their worst case at the highest noise rate, the best first."""
+    worst = worst_by_learner(cells, RATES[-1])
+    return sorted(worst, key=lambda name: error(worst[name]))
+
+
+def worst_table() -> str:
+    """Every learner without noise, and in its worst case over the suite."""
+    cells = read_cells("noise")
+    clean = {cell["learner"]: error(cell) for cell in cells if cell["adversary"] == NOBODY}
+    found = {rate: worst_by_learner(cells, rate) for rate in RATES}
+    rows = []
+    for name in ranked(cells):
+        row = [title_of(name), f"{clean[name]:.4f}"]
+        for rate in RATES:
+            cell = found[rate][name]
+            ratio = error(cell) / error(found[rate][THRESHER])
+            row += [f"{error(cell):.3f}", attack_name(cell), f"{ratio:.1f}"]
+        rows.append(row)
+    head = ["learner", "clean"]
+    for rate in RATES:
+        head += [f"worst at {rate:.0%}", "under", "× Thresher's"]
+    return markdown(head, rows)
+
+
+def attack_table() -> str:
+    """Attack by attack, Thresher beside the best rival with as many labels."""
+    by_attack: dict[str, dict[float, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for cell in read_cells("noise"):
+        if cell["adversary"] != NOBODY and not has_more_labels(cell):
+            by_attack[cell["adversary"]][float(cell["noise_rate"])].append(cell)
+    rows = []
+    for attack, by_rate in by_attack.items():
+        row = [attack]
+        for rate in RATES:
+            ours = next(cell for cell in by_rate[rate] if cell["learner"] == THRESHER)
+            best = min((c for c in by_rate[rate] if c["learner"] != THRESHER), key=error)
+            mark = " ▲" if error(ours) > error(best) + CLOSE else ""
+            row += [f"{error(ours):.4f}{mark}", f"{error(best):.4f}", title_of(best["learner"])]
+        rows.append(row)
+    head = ["attack"]
+    for rate in RATES:
+        head += [f"Thresher at {rate:.0%}", "best rival", "who"]
+    return markdown(head, rows)
+
+
+def draw_worst_case() -> None:
+    """Everybody's worst case as two dots, with what nobody can promise to beat."""
+    every = read_cells("noise")
+    cells = [cell for cell in every if not has_more_labels(cell)]
+    names = ranked(cells)[::-1]
+    place = {name: number for number, name in enumerate(names)}
+    figure = Figure(figsize=(9.5, 0.27 * len(names) + 1.9), layout="constrained")
+    axes = figure.subplots()
+    for rate, color, marker in zip(RATES, (BLUE, ORANGE), "os"):
+        look = {"color": color, "linestyle": "", "marker": marker, "markersize": 7}
+        worst = worst_by_learner(cells, rate)
+        label = f"{rate:.0%} of the rows are the adversary's"
+        axes.plot([error(worst[name]) for name in names], list(place.values()), label=label, **look)
+        richer = worst_by_learner(filter(has_more_labels, every), rate).values()
+        places = [place[cell["method"]] for cell in richer]
+        label = "… with ten times the labels"
+        axes.plot(list(map(error, richer)), places, label=label, fillstyle="none", **look)
+        floor = rate / (2 * (1 - rate))
+        axes.axvline(floor, color=color, linestyle=":", label="nobody can promise less")
+    axes.set(xscale="log", xlabel="error in the worst case over 19 attacks (log scale)")
+    ticks = (0.02, 0.05, 0.1, 0.2, 0.5)
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+    axes.set_yticks(list(place.values()), [title_of(name) for name in names])
+    for tick in axes.get_yticklabels():
+        tick.set_fontweight("bold" if tick.get_text() == title_of(THRESHER) else "normal")
+    axes.set_ylim(-0.7, len(names) - 0.3)
+    axes.grid(axis="y", color="0.92")
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside upper center", ncols=2, frameon=False)
+    figure.savefig(HERE / "rivals.png", dpi=130)
+
+
+def worst_by_budget(cells: Iterable[Row]) -> dict[str, dict[int, Row]]:
+    """For each learner and budget the cell with the largest error."""
+    worst: dict[str, dict[int, Row]] = defaultdict(dict)
+    for cell in cells:
+        budget = round(int(cell["label_budget"]) * float(cell["budget_factor"]))
+        ladder = worst[cell["method"]]
+        ladder[budget] = max(ladder.get(budget, cell), cell, key=error)
+    return worst
+
+
+def least_budget(ladder: dict[int, Row]) -> int | None:
+    """The least budget with which, and with all larger ones, the worst case is at the target."""
+    enough = None
+    for budget in sorted(ladder, reverse=True):
+        if error(ladder[budget]) > TARGET:
+            break
+        enough = budget
+    return enough
+
+
+def labels_table() -> str:
+    """The worst case of each learner with each budget, and the least budget that suffices."""
+    ladders = worst_by_budget(read_cells("labels"))
+    budgets = sorted({budget for ladder in ladders.values() for budget in ladder})
+    rows = []
+    for name in sorted(ladders, key=lambda name: least_budget(ladders[name]) or np.inf):
+        ladder = ladders[name]
+        errors = [f"{error(ladder[b]):.3f}" if b in ladder else "-" for b in budgets]
+        enough, last = least_budget(ladder), ladder[max(ladder)]
+        paid = f"{float(ladder[enough]['n_labels']):,.0f}" if enough else "not reached"
+        rows.append([title_of(name), *errors, paid, attack_name(last)])
+    head = ["budget", *(f"{budget:,}" for budget in budgets)]
+    return markdown([*head, f"labels paid for {TARGET:g}", "worst with the most"], rows)
+
+
+def draw_labels() -> None:
+    """The worst case against labels, with about the fewest labels for that error."""
+    cells = read_cells("labels")
+    figure = Figure(figsize=(9, 5.2), layout="constrained")
+    axes = figure.subplots()
+    for name, ladder in worst_by_budget(cells).items():
+        style, budgets = style_of(name), sorted(ladder)
+        labels = [float(ladder[budget]["n_labels"]) for budget in budgets]
+        axes.plot(
+            labels,
+            [error(ladder[budget]) for budget in budgets],
+            color=style.color,
+            marker=style.marker,
+            linestyle=style.line,
+            linewidth=2.5 if name == THRESHER else 1.4,
+            label=title_of(name),
+        )
+    d, s = (int(cells[0][key]) for key in ("n_features", "sparsity"))
+    errors = np.geomspace(0.01, 0.5, 50)
+    floor = s * (np.log2(1 / errors) + np.log2(d / s))
+    axes.plot(floor, errors, "--", color="black", label="about the fewest labels for that error")
+    axes.axhline(TARGET, color=GREY, linestyle=":")
+    axes.set(xscale="log", yscale="log", xlabel="labels paid", ylabel="error in the worst case")
+    axes.set_yticks(
+        [0.01, 0.02, 0.05, 0.1, 0.2, 0.5], ["0.01", "0.02", "0.05", "0.1", "0.2", "0.5"]
+    )
+    ticks = [100, 300, 1000, 3000, 10000]
+    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    axes.minorticks_off()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    figure.savefig(HERE / "labels.png", dpi=150)
+
+
+def closest_table() -> str:
+    """The worst cases of the closest rivals with more seeds."""
+    cells = read_cells("suite")
+    rows = []
+    for name in ranked(cells):
+        row = [title_of(name)]
+        for rate in RATES:
+            found = worst_by_learner(cells, rate)
+            cell, floor = found[name], rate / (2 * (1 - rate))
+            ratio = error(found[THRESHER]) / error(cell)
+            row += [f"{error(cell):.4f}", attack_name(cell), f"{error(cell) / floor:.2f}"]
+            row.append("" if name == THRESHER else f"{ratio:.2f}")
+        rows.append(row)
+    head = ["learner"]
+    for rate in RATES:
+        head += [f"worst at {rate:.0%}", "under", "over the floor", "Thresher's is"]
+    return markdown(head, rows)
+
+
+TABLES = {
+    "rivals-closest": closest_table,
+    "rivals-worst": worst_table,
+    "rivals-attacks": attack_table,
+    "labels": labels_table,
+}
