@@ -14,12 +14,11 @@ import re
 from collections import defaultdict
 from collections.abc import Callable
 
+import arena_pages
 import numpy as np
+from arena_pages import BLUE, GREY, ORANGE
 from cells import HERE, attack_name, markdown, percent, read_cells, read_rows
 from matplotlib.figure import Figure
-
-import rivals
-from rivals import BLUE, GREY, ORANGE
 
 DEFAULT = "default"
 
@@ -257,7 +256,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "marginals": marginals_table,
     "spike": spike_table,
     "scaling": scaling_table,
-    **rivals.TABLES,
+    **arena_pages.TABLES,
 }
 
 
@@ -274,7 +273,7 @@ def with_tables(page: str) -> str:
 if __name__ == "__main__":
     draw_scaling()
     draw_calibration()
-    rivals.draw_worst_case()
-    rivals.draw_labels()
+    arena_pages.draw_worst_case()
+    arena_pages.draw_labels()
     for path in sorted(HERE.glob("*.md")):
         path.write_text(with_tables(path.read_text(encoding="utf-8")), encoding="utf-8")
