@@ -186,6 +186,40 @@ def draw_labels() -> None:
     figure.savefig(HERE / "labels.png", dpi=150)
 
 
+def tails_table() -> str:
+    """Each learner under each distribution: without noise, and in the worst of the attacks."""
+    cells = read_cells("tails")
+    names = list(dict.fromkeys(cell["learner"] for cell in cells))
+    kinds = list(dict.fromkeys(cell["distribution"] for cell in cells))
+    head, rows = ["learner"], []
+    for kind in kinds:
+        head += [f"{kind}: clean", "worst at 5%", "under"]
+    for name in names:
+        row = [title_of(name)]
+        for kind in kinds:
+            own = [c for c in cells if (c["learner"], c["distribution"]) == (name, kind)]
+            clean = next(c for c in own if c["adversary"] == NOBODY)
+            worst = max((c for c in own if c["adversary"] != NOBODY), key=error)
+            row += [f"{error(clean):.4f}", f"{error(worst):.3f}", attack_name(worst)]
+        rows.append(row)
+    return markdown(head, rows)
+
+
+def real_table() -> str:
+    """Each learner on each real table: clean, and under each attack at its worst strength."""
+    cells = read_cells("real")
+    attacks = [a for a in dict.fromkeys(c["adversary"] for c in cells) if a != NOBODY]
+    rows = []
+    for table in dict.fromkeys(cell["table"] for cell in cells):
+        here = [cell for cell in cells if cell["table"] == table]
+        for name in dict.fromkeys(cell["learner"] for cell in here):
+            own = {c["adversary"]: c for c in here if c["learner"] == name}
+            errors = [100 * error(own[attack]) for attack in (NOBODY, *attacks)]
+            numbers = [f"{value:.1f}" for value in (*errors, max(errors))]
+            rows.append([table, title_of(name), *numbers])
+    return markdown(["table", "learner", "clean", *attacks, "worst"], rows)
+
+
 def closest_table() -> str:
     """The worst cases of the closest rivals with more seeds."""
     cells = read_cells("suite")
@@ -210,4 +244,6 @@ TABLES = {
     "rivals-worst": worst_table,
     "rivals-attacks": attack_table,
     "labels": labels_table,
+    "tails": tails_table,
+    "real": real_table,
 }
