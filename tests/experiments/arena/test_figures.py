@@ -362,7 +362,19 @@ def test_of_many_learners_thresher_and_the_best_are_drawn_in_color() -> None:
     assert cast.others == tuple(names[MAX_IN_COLOR - 1 :])
     section = figures_section(standings_of(sweep, records))
     assert section.count(f"{len(cast.others)} others") == 3
-    assert f"from best to worst: {', '.join(cast.others)}." in section
+    told = f"from best to worst with as many labels, then with more: {', '.join(cast.others)}."
+    assert told in section
+
+
+def test_who_got_more_labels_is_drawn_after_those_who_did_not() -> None:
+    sweep = noise_sweep(
+        learners="[[learners]]\nname = 'thresher'\n"
+        "[[learners]]\nmethod = 'zhang-2018'\nbudget_factor = 10\n"
+        "[[learners]]\nmethod = 'sever'\n"
+    )
+    records = run(sweep, lambda t: 0.2 if t.learner == "sever" else 0.1)
+    names = ("thresher", "sever", "zhang-2018, 10 x labels")
+    assert Cast.of(standings_of(sweep, records)).prominent == names
 
 
 # -- drawing -----------------------------------------------------------------------------------

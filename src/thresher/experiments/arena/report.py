@@ -130,12 +130,16 @@ def _worlds(standings: Standings) -> Iterator[Html]:
 def _legend(standings: Standings) -> str:
     has_pilot = standings.sweep is not None and bool(standings.sweep.pilot_seeds)
     seeds = "on the pilot seeds, which do not count here" if has_pilot else "of all tried"
+    floor = (
+        "The floor of Kearns and Li, η/(2(1 − η)) at noise rate η, is the error that no method can "
+        "promise to beat. "
+    )
+    has_floor = any(error_floor(cell) for world in standings.worlds for cell in world.cells)
     return (
         f"Each row shows an adversary at the strength with the largest median error {seeds}. "
         f"Errors are on clean rows; a run that did not finish counts as guessing, {WORST_ERROR:g}. "
-        "The floor of Kearns and Li, η/(2(1 − η)) at noise rate η, is the error that no method can "
-        "promise to beat. Labels, draws and seconds are medians over the seeds, uncertified phases "
-        "are added up. "
+        f"{floor if has_floor else ''}"
+        "Labels, draws and seconds are medians over the seeds, uncertified phases are added up. "
         f"{MARK} marks the worst of a column."
     )
 

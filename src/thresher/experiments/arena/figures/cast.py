@@ -36,17 +36,26 @@ class Cast:
     def of(cls, standings: Standings) -> Cast:
         """Thresher and the best of the others; everybody, if that is not too many.
 
+        Those that got as many labels come before those that got more.
+
         Who is best is decided by the geometric mean of the error over the smallest one, over all
         cells: the same in every figure, so that one learner does not change its looks.
         """
         ranked = ranking(standings)
         first = [name for name in ranked if name == THRESHER]
-        names = first + [name for name in ranked if name != THRESHER]
+        rich = _with_more_labels(standings)
+        rivals = sorted((n for n in ranked if n != THRESHER), key=rich.__contains__)
+        names = first + rivals
         return cls(tuple(names[:MAX_IN_COLOR]), tuple(names[MAX_IN_COLOR:]))
 
     def is_prominent(self, learner: str) -> bool:
         """Whether the learner is drawn in color."""
         return learner in self.prominent
+
+
+def _with_more_labels(standings: Standings) -> set[str]:
+    cells = (cell for world in standings.worlds for cell in world.worst)
+    return {standings.name_learner(cell) for cell in cells if cell.key.get("budget_factor", 1) > 1}
 
 
 def ranking(standings: Standings) -> list[str]:

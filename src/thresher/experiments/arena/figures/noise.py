@@ -28,6 +28,7 @@ from thresher.experiments.arena.summary import Cell
 from thresher.experiments.spec import NOBODY
 
 BY_ATTACK, WORST_CASE = "error by noise", "worst case by noise"
+FLOOR = "no method can promise less than the floor of Kearns and Li, η/(2(1 − η))"
 
 
 def error_by_noise(standings: Standings) -> list[Picture]:
@@ -68,16 +69,17 @@ def worst_case_by_noise(standings: Standings) -> list[Picture]:
                 standings,
                 name,
                 worlds,
-                "The largest median error over all attacks, at each noise rate. No method can "
-                "promise less than the floor of Kearns and Li, η/(2(1 − η))",
+                "The largest median error over all attacks, at each noise rate",
+                FLOOR if panel.floor else "",
             ),
-            panels=(_worst_panel(standings, worlds),),
+            panels=(panel,),
             x=NOISE,
             y=ERROR,
             size=LARGE,
             floor_label="floor of Kearns and Li",
         )
         for name, worlds in _ladders(standings)
+        for panel in [_worst_panel(standings, worlds)]
     ]
 
 
@@ -145,5 +147,5 @@ def _worst_panel(standings: Standings, worlds: Sequence[World]) -> Panel:
     return Panel("", curves, shown)
 
 
-def _caption(standings: Standings, name: str, worlds: Sequence[World], what: str) -> str:
-    return sentences(what, name, how_measured(standings, cells_in(worlds)))
+def _caption(standings: Standings, name: str, worlds: Sequence[World], *what: str) -> str:
+    return sentences(*what, name, how_measured(standings, cells_in(worlds)))

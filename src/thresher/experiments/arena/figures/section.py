@@ -63,8 +63,8 @@ def _explain(cast: Cast) -> Iterator[Html]:
         told = ", ".join(map(title_of, cast.others))
         text = (
             "A learner looks the same in every figure. Thresher and those with the smallest errors "
-            "over all cells are drawn in color; the others are thin grey lines, from best to "
-            f"worst: {told}."
+            "over all cells are drawn in color; the others are thin grey lines, from best to worst "
+            f"with as many labels, then with more: {told}."
         )
         yield element("p", text)
 
