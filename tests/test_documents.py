@@ -16,6 +16,8 @@ from types import ModuleType
 
 import pytest
 
+from shown import says_the_same
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 BUILT = ("_build", "examples", "generated")  # what Sphinx makes
@@ -40,15 +42,6 @@ def blocks_of(text: str) -> list[tuple[str, str]]:
 
 def without_blocks(text: str) -> str:
     return re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
-
-
-def says_the_same(printed: str, shown: str) -> bool:
-    """Whether the words agree, and each number to a tenth (or .004): machines round differently."""
-    number = r"\d+(?:\.\d+)?"
-    if re.sub(number, "#", printed) != re.sub(number, "#", shown):
-        return False
-    pairs = zip(re.findall(number, printed), re.findall(number, shown), strict=True)
-    return all(abs(float(a) - float(b)) <= max(0.1 * float(b), 0.004) for a, b in pairs)
 
 
 # -- what is shown ---------------------------------------------------------------------------

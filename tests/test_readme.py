@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from shown import says_the_same
 from thresher import cli
 from thresher.cli import arena
 
@@ -25,15 +26,6 @@ def shown_pairs() -> list[tuple[str, str]]:
         for (kind, code), (next_kind, output) in itertools.pairwise(BLOCKS)
         if kind == "python" and next_kind == "text"
     ]
-
-
-def says_the_same(printed: str, shown: str) -> bool:
-    """Whether the words agree, and each number to a tenth (or .004): machines round differently."""
-    number = r"\d+(?:\.\d+)?"
-    if re.sub(number, "#", printed) != re.sub(number, "#", shown):
-        return False
-    pairs = zip(re.findall(number, printed), re.findall(number, shown), strict=True)
-    return all(abs(float(a) - float(b)) <= max(0.1 * float(b), 0.004) for a, b in pairs)
 
 
 def test_another_word_or_number_is_noticed() -> None:

@@ -6,13 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 import numpy as np
-from cells import HERE, Row, attack_name, markdown, read_cells
+from cells import BLUE, GREY, HERE, ORANGE, Row, attack_name, markdown, read_cells
 from matplotlib.figure import Figure
 
 from thresher.experiments.arena.figures.styles import style_of, title_of
-from thresher.experiments.spec import NOBODY, THRESHER
+from thresher.experiments.spec import NOBODY, THRESHER, SimulationSpec
 
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "0.45"  # Okabe and Ito's, for colour-blind readers
 RATES = (0.05, 0.1)
 TARGET = 0.05
 CLOSE = 0.01  # how far above the best rival an error may be without a mark
@@ -171,7 +170,8 @@ def draw_labels() -> None:
         )
     d, s = (int(cells[0][key]) for key in ("n_features", "sparsity"))
     errors = np.geomspace(0.01, 0.5, 50)
-    floor = s * (np.log2(1 / errors) + np.log2(d / s))
+    spec = SimulationSpec(n_features=d, sparsity=s)
+    floor = [spec.label_floor(level) for level in errors]
     axes.plot(floor, errors, "--", color="black", label="about the fewest labels for that error")
     axes.axhline(TARGET, color=GREY, linestyle=":")
     axes.set(xscale="log", yscale="log", xlabel="labels paid", ylabel="error in the worst case")

@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 
 HERE = Path(__file__).parent
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "0.45"  # Okabe and Ito's, for colour-blind readers
 Row = dict[str, str]
 
 

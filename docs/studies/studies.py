@@ -16,9 +16,10 @@ from collections.abc import Callable
 
 import arena_pages
 import numpy as np
-from arena_pages import BLUE, GREY, ORANGE
-from cells import HERE, attack_name, markdown, percent, read_cells, read_rows
+from cells import BLUE, GREY, HERE, ORANGE, attack_name, markdown, percent, read_cells, read_rows
 from matplotlib.figure import Figure
+
+from thresher.experiments.arena.figures.scaling import Problem, exponent
 
 DEFAULT = "default"
 
@@ -47,11 +48,6 @@ def labels_needed(cells: list[dict[str, str]]) -> dict[tuple[int, int, float], f
     return needed
 
 
-def slope(x: list[float], y: list[float]) -> float:
-    """The exponent of the power law that fits best."""
-    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
-
-
 def draw_scaling() -> None:
     """Labels against sparsity, features and 1/error, with the shape of the paper's bound."""
     needed = labels_needed(read_cells("scaling"))
@@ -64,9 +60,9 @@ def draw_scaling() -> None:
     for axes, (title, value, keys) in zip(figure.subplots(1, 3, sharey=True), panels):
         keys = sorted(keys, key=value)
         x, y = [value(key) for key in keys], [needed[key] for key in keys]
-        floor = [s * (np.log2(1 / e) + np.log2(d / s)) for d, s, e in keys]
+        floor = [Problem(*key).label_floor for key in keys]
         scaled = np.array(floor) * np.exp(np.mean(np.log(y) - np.log(floor)))
-        label = f"measured, exponent {slope(x, y):.2f}"
+        label = f"measured, exponent {exponent(x, y):.2f}"
         axes.plot(x, y, "o-", color=BLUE, linewidth=2, label=label)
         label = "∝ s(log(1/ε) + log(d/s))"
         axes.plot(x, scaled, "--", color=ORANGE, label=label)
@@ -75,7 +71,7 @@ def draw_scaling() -> None:
         axes.minorticks_off()
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False, loc="upper left")
-        print(title, {key: needed[key] for key in keys}, label, f"{slope(x, y):.2f}")
+        print(title, {key: needed[key] for key in keys}, label, f"{exponent(x, y):.2f}")
     first = figure.axes[0]
     first.set_ylabel("distinct labels for 8 of 10 seeds")
     first.set_ylim(top=first.get_ylim()[1] * 1.8)
@@ -195,7 +191,7 @@ def scaling_table() -> str:
     """The labels that 8 of 10 seeds need, beside the floor."""
     rows = []
     for (d, s, e), labels in sorted(labels_needed(read_cells("scaling")).items()):
-        floor = s * (np.log2(1 / e) + np.log2(d / s))
+        floor = Problem(d, s, e).label_floor
         rows.append([f"{d}", f"{s}", f"{e:g}", f"{labels:,.0f}", f"{labels / floor:.1f}"])
     return markdown(["features", "sparsity", "error", "labels", "labels over floor"], rows)
 

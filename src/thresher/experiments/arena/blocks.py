@@ -15,8 +15,8 @@ from thresher.rivals.methods import MISSING
 MAX_RUNS = 1_000_000
 KINDS = ("worlds", "adversaries", "budgets")
 LEARNER_KEYS = {"schedule", *LATER}  # of the spec; a learner has a name, too
-_TABLE_KEYS = set(TableSpec.__dataclass_fields__) - LEARNER_KEYS
-SPEC_KEYS = (set(SimulationSpec.__dataclass_fields__) - LEARNER_KEYS) | _TABLE_KEYS
+_FIELDS = SimulationSpec.__dataclass_fields__.keys() | TableSpec.__dataclass_fields__.keys()
+SPEC_KEYS = _FIELDS - LEARNER_KEYS
 _REQUIRED = {"n_features", "sparsity"}
 
 
@@ -86,11 +86,11 @@ def _make_spec(
 
 
 def _table_spec(values: Mapping[str, Any], learner: Mapping[str, Any]) -> TableSpec:
-    simulated = sorted(values.keys() - _TABLE_KEYS)
-    simulated += [name for name in LEARNER_KEYS - {"method"} if learner.get(name)]
+    given = {**values, **{name: value for name, value in learner.items() if value != {}}}
+    simulated = sorted(given.keys() - TableSpec.__dataclass_fields__.keys())
     if simulated:
         raise ValueError(f"{simulated[0]} is for simulated worlds, not for a table; leave it out")
-    return TableSpec(**values, **{key: learner[key] for key in learner if key == "method"})
+    return TableSpec(**given)
 
 
 def _learners(content: Mapping[str, Any], origin: str) -> dict[str, dict[str, Any]]:
