@@ -245,3 +245,43 @@ def require_at_hand(table: object) -> None:
         raise TypeError(
             f"X must be a table that is at hand, got a {kind.__name__}: collect() it first"
         )
+
+
+def generator_from(random_state: object, name: str = "random_state") -> np.random.Generator:
+    """The generator that a `random_state` stands for; a Generator is used as it is.
+
+    Examples
+    --------
+    >>> generator_from(0).integers(100), np.random.default_rng(0).integers(100)
+    (np.int64(85), np.int64(85))
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(seed_from(random_state, name))
+
+
+def seed_from(random_state: object, name: str = "random_state") -> int:
+    """The integer seed that a `random_state` stands for, one that can be written down.
+
+    An integer is itself. None, a Generator and a RandomState each give a fresh draw; None draws
+    from NumPy's global state, as in scikit-learn, so that `np.random.seed` has its usual effect.
+
+    Examples
+    --------
+    >>> seed_from(7), seed_from(np.random.default_rng(0)) == seed_from(np.random.default_rng(0))
+    (7, True)
+    >>> seed_from("7")
+    Traceback (most recent call last):
+    TypeError: random_state must be an integer, a Generator, a RandomState or None, got '7'
+    """
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if random_state is None or random_state is np.random:
+        return int(np.random.randint(2**31 - 1))  # noqa: NPY002 - scikit-learn's convention
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if isinstance(random_state, (bool, np.bool_)) or not isinstance(random_state, Integral):
+        raise TypeError(
+            f"{name} must be an integer, a Generator, a RandomState or None, got {random_state!r}"
+        )
+    return check_count(random_state, name, minimum=0)

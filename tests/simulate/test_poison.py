@@ -368,7 +368,7 @@ def test_the_farthest_feasible_point_satisfies_the_optimality_conditions():
         ),
         ({"random_state": "seed"}, TypeError, "random_state"),
         ({"random_state": -1}, ValueError, "random_state"),
-        ({"random_state": True}, TypeError, "random_state must be None, .*, got True"),
+        ({"random_state": True}, TypeError, "random_state must be an integer, .*, got True"),
         ({"fraction": 1e-6}, ValueError, r"fraction must be 0, or above 1/361 .*, got 1e-06"),
         ({"X": np.ones(3)}, ValueError, "X must have two dimensions"),
         ({"X": np.full((N, 2), np.nan)}, ValueError, "X must be finite"),

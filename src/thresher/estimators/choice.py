@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.estimators.callbacks import CallbackSupportMixin, FitReport, with_callbacks
 from thresher.estimators.halfspace import HalfspaceClassifier
 from thresher.estimators.model import HalfspaceModel
-from thresher.estimators.parameters import check_n_jobs, check_sparsity, check_switch, seed_of
+from thresher.estimators.parameters import check_n_jobs, check_sparsity, check_switch
 from thresher.estimators.path import PathPoint, choose
 from thresher.estimators.tables import check_table, check_training_table, check_two_classes
 from thresher.estimators.trials import (
@@ -31,7 +31,7 @@ from thresher.estimators.trials import (
 )
 from thresher.learning import PracticalSchedule
 from thresher.progress import Move, PlainLines, progress
-from thresher.validation import FloatArray, Rows, check_count, check_noise_rate
+from thresher.validation import FloatArray, Rows, check_count, check_noise_rate, seed_from
 
 __all__ = ["HalfspaceClassifierCV", "PathPoint"]
 
@@ -123,7 +123,7 @@ class HalfspaceClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         check_switch(self.verbose, "verbose")
         rows, labels = check_training_table(self, X, y)
         choices = self._choices(rows.shape[1])
-        seed = seed_of(self.random_state)
+        seed = seed_from(self.random_state)
         folds = self._folds(labels, seed)
         with self._watched(X, y, n_fits=2 + len(choices) * len(folds)) as fit_ended:
             widest = (max(s for s, _ in choices), max(eta for _, eta in choices))

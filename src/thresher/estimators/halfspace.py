@@ -16,17 +16,19 @@ from thresher.estimators.callbacks import CallbackSupportMixin, FitReport, with_
 from thresher.estimators.columns import ColumnScaling
 from thresher.estimators.homogeneous import HomogeneousRows
 from thresher.estimators.model import HalfspaceModel, model_of
-from thresher.estimators.parameters import (
-    check_schedule,
-    check_sparsity,
-    check_switch,
-    seed_of,
-)
+from thresher.estimators.parameters import check_schedule, check_sparsity, check_switch
 from thresher.estimators.tables import check_table, check_training_table, check_two_classes
 from thresher.estimators.trust import trust_of_rows, warn_of_distrusted_classes
 from thresher.geometry import hard_threshold
 from thresher.learning import PhaseOutcome, PracticalSchedule, Task, learn_from_table
-from thresher.validation import FloatArray, Rows, check_noise_rate, check_positive, is_sparse
+from thresher.validation import (
+    FloatArray,
+    Rows,
+    check_noise_rate,
+    check_positive,
+    is_sparse,
+    seed_from,
+)
 
 COPIES = 3.0  # of the table that learning needs at its peak: scaled, in the band, centered, weighed
 
@@ -193,7 +195,7 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_switch(self.label_aware, "label_aware")
         check_positive(self.reach, "reach")
         schedule = check_schedule(self.schedule, label_aware=self.label_aware)
-        return schedule, seed_of(self.random_state)
+        return schedule, seed_from(self.random_state)
 
     def _task(self, n_features: int, n_used: int) -> Task:
         """What is to be learned; the column of ones, if there is one, has a place of its own."""

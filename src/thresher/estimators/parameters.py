@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from sklearn.utils import check_random_state
 
 from thresher.learning import PracticalSchedule
 from thresher.validation import check_count
@@ -66,24 +63,3 @@ def check_schedule(value: object, *, label_aware: bool) -> PracticalSchedule:
     if not isinstance(value, PracticalSchedule):
         raise TypeError(f"schedule must be a PracticalSchedule or None, got {value!r}")
     return value
-
-
-def seed_of(random_state: Any) -> int:
-    """An integer seed from whatever scikit-learn takes for a source of randomness.
-
-    Examples
-    --------
-    >>> seed_of(7), seed_of(np.random.default_rng(0)) == seed_of(np.random.default_rng(0))
-    (7, True)
-    """
-    if isinstance(random_state, (int, np.integer)):
-        return check_count(random_state, "random_state", minimum=0)
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31 - 1))
-    try:
-        return int(check_random_state(random_state).randint(2**31 - 1))
-    except ValueError as error:
-        raise TypeError(
-            "random_state must be an integer, a Generator, a RandomState or None, "
-            f"got {random_state!r}"
-        ) from error

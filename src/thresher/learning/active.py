@@ -19,7 +19,7 @@ from thresher.learning.practical import PracticalSchedule
 from thresher.learning.recording import RecordedSource
 from thresher.learning.task import Task
 from thresher.oracles import Draw, IdArray, LabelSource, as_instance_source, reveal_labels
-from thresher.validation import FloatArray, Rows
+from thresher.validation import FloatArray, Rows, seed_from
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ class ActiveLearner:
         schedule: Schedule | None = None,
         random_state: int | np.random.Generator | None = None,
     ) -> None:
-        seed = _as_seed(random_state)
+        seed = seed_from(random_state)
         self._source = as_instance_source(pool, random_state=seed)
         self._task = Task(
             n_features=self._source.n_features,
@@ -342,16 +342,3 @@ def _check_schedule(schedule: Schedule) -> Schedule:
             f"PracticalSchedule(), got {schedule!r}"
         )
     return schedule
-
-
-def _as_seed(random_state: int | np.random.Generator | None) -> int:
-    """An integer that can be written down, whatever the source of randomness."""
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        if random_state < 0:
-            raise ValueError(f"random_state must not be negative, got {random_state}")
-        return int(random_state)
-    if random_state is not None and not isinstance(random_state, np.random.Generator):
-        raise TypeError(
-            f"random_state must be an integer, a Generator or None, got {random_state!r}"
-        )
-    return int(np.random.default_rng(random_state).integers(2**63))

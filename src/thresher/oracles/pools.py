@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thresher.oracles.requests import Draw, DrawRequest, IdArray
-from thresher.validation import Rows, check_rows
+from thresher.validation import Rows, check_rows, generator_from
 
 _ROWS_PER_BLOCK = 65_536  # bounds the temporary copies that sparse slices make
 
@@ -36,7 +36,7 @@ class ArrayPool:
 
     def __init__(self, X: object, *, random_state: int | np.random.Generator | None = None) -> None:
         self._rows: Rows = check_rows(X, "X")
-        self._rng = np.random.default_rng(random_state)
+        self._rng = generator_from(random_state)
         self.n_rows = int(self._rows.shape[0])
         self.n_features = int(self._rows.shape[1])
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.estimators.parameters import check_switch, seed_of
+from thresher.estimators.parameters import check_switch
 from thresher.estimators.tables import check_table, check_training_table, check_two_classes
 from thresher.rivals.standardization import Standardization
-from thresher.validation import FloatArray, Rows, check_noise_rate, is_sparse
+from thresher.validation import FloatArray, Rows, check_noise_rate, is_sparse, seed_from
 
 SignArray = FloatArray  # (n,) labels of -1 and +1
 
@@ -109,7 +109,7 @@ def randomness_for_sklearn(random_state: Any) -> Any:
     """
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return random_state
-    return seed_of(random_state) % 2**32
+    return seed_from(random_state) % 2**32
 
 
 def n_planted(noise_rate: float, n_rows: int) -> int:

@@ -12,7 +12,7 @@ from thresher.simulate.conditional import (
     has_independent_features,
     sample_features,
 )
-from thresher.validation import FloatArray, check_count, check_vector
+from thresher.validation import FloatArray, check_count, check_vector, generator_from
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def estimate_disagreement(
     True
     """
     check_count(n_rows, "n_rows")
-    rng = np.random.default_rng(random_state)
+    rng = generator_from(random_state)
     features = np.flatnonzero((w != 0) | (target != 0))
     is_cheap = has_independent_features(distribution)
     n_columns = features.size if is_cheap else distribution.n_features

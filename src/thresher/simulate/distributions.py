@@ -19,7 +19,7 @@ from thresher.simulate.disagreement import (
     check_halfspaces,
     estimate_disagreement,
 )
-from thresher.validation import FloatArray, check_count, check_number
+from thresher.validation import FloatArray, check_count, check_number, generator_from
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class _Product:
     def sample(self, n_rows: int, rng: np.random.Generator) -> FloatArray:
         """An array of `n_rows` independent rows, shape (n_rows, n_features)."""
         n_rows = check_count(n_rows, "n_rows", minimum=0)
-        return self._entries((n_rows, self.n_features), np.random.default_rng(rng))
+        return self._entries((n_rows, self.n_features), generator_from(rng, "rng"))
 
     def sample_features(
         self, n_rows: int, features: NDArray[np.intp], rng: np.random.Generator

@@ -17,7 +17,13 @@ from thresher.simulate.disagreement import (
 from thresher.simulate.ledger import Ledger
 from thresher.simulate.mixture import Block, Mixture
 from thresher.simulate.views import Adversary, View
-from thresher.validation import FloatArray, check_count, check_fraction, check_vector
+from thresher.validation import (
+    FloatArray,
+    check_count,
+    check_fraction,
+    check_vector,
+    generator_from,
+)
 
 
 class MaliciousOracle:
@@ -84,7 +90,7 @@ class MaliciousOracle:
         self.n_draws = 0
         self._max_draws = check_count(max_draws_per_request, "max_draws_per_request")
         self._ledger = Ledger()
-        rng = np.random.default_rng(random_state)
+        rng = generator_from(random_state)
         self._mixture = Mixture(distribution, self.target, self.noise_rate, self.adversary, rng)
 
     def draw(self, request: DrawRequest) -> Draw:

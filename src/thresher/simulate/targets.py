@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thresher.validation import FloatArray, check_count
+from thresher.validation import FloatArray, check_count, generator_from
 
 
 def random_target(
@@ -31,7 +31,7 @@ def random_target(
     sparsity = check_count(sparsity, "sparsity")
     if sparsity > n_features:
         raise ValueError(f"sparsity must be at most n_features = {n_features}, got {sparsity}")
-    rng = np.random.default_rng(random_state)
+    rng = generator_from(random_state)
     support = rng.choice(n_features, size=sparsity, replace=False)
     target = np.zeros(n_features)
     target[support] = rng.choice([-1.0, 1.0], size=sparsity) * rng.uniform(0.5, 1.5, size=sparsity)

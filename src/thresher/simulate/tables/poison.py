@@ -12,7 +12,7 @@ from thresher.simulate.tables.attacks import LABEL_FLIP, PLANTERS, STRENGTHS
 from thresher.simulate.tables.clean import CleanTable
 from thresher.simulate.tables.kinds import check_numbers, picked, stacked
 from thresher.simulate.tables.planted import Planted, flipped_rows
-from thresher.validation import FloatArray, Rows, check_fraction, is_sparse
+from thresher.validation import FloatArray, Rows, check_fraction, generator_from, is_sparse
 
 LARGEST = 1e140  # its square, times the number of rows, is still a number
 
@@ -96,7 +96,7 @@ def poison(
         raise ValueError(f"attack must be one of {', '.join(STRENGTHS)}, got {attack!r}")
     level = STRENGTHS[attack].checked(strength)
     share = check_fraction(fraction, "fraction")
-    rng = _generator(random_state)
+    rng = generator_from(random_state)
     rows = _moderate(check_numbers(X))
     table = CleanTable(rows=rows, signs=_signs(y, rows.shape[0]))
     tampering = _tampering(table, attack, n_owned(attack, share, table.n_rows), level, rng)
@@ -195,15 +195,3 @@ def _is_missing(label: Any) -> bool:
         return label is None or bool(label != label)
     except (TypeError, ValueError):
         return True
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    message = (
-        f"random_state must be None, an integer of at least 0 or a Generator, got {random_state!r}"
-    )
-    if isinstance(random_state, (bool, np.bool_)):
-        raise TypeError(message)
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise type(error)(message) from error
