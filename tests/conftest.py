@@ -86,9 +86,9 @@ def learned(_findings: dict[bytes, Any], monkeypatch: pytest.MonkeyPatch) -> dic
     Many tests look at what is told or written about the same table; it is learned for the first of
     them. Who wants it learned again clears this.
     """
-    from thresher import findings
+    from thresher import auditing
 
-    examine = findings.examine
+    examine = auditing.examine
 
     def examine_once(table: Any, **options: Any) -> Any:
         key = pickle.dumps((table, options))
@@ -96,5 +96,5 @@ def learned(_findings: dict[bytes, Any], monkeypatch: pytest.MonkeyPatch) -> dic
             _findings[key] = examine(table, **options)
         return _findings[key]
 
-    monkeypatch.setattr(findings, "examine", examine_once)
+    monkeypatch.setattr(auditing, "examine", examine_once)
     return _findings

@@ -22,7 +22,7 @@ import pytest
 from browser import look_at, needs_browser
 from thresher import cli
 from thresher.experiments.arena import cluster, report
-from thresher.page import Html
+from thresher.rendering.html import Html
 
 SCRIPT = Path(sysconfig.get_path("scripts")) / "thresher"
 ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "80"}

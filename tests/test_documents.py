@@ -219,7 +219,7 @@ def test_a_name_in_the_reference_exists(module: str) -> None:
         "thresher.solvers",
         "thresher.estimators",
         "thresher.displays",
-        "thresher.findings",
+        "thresher.auditing",
         "thresher.rivals",
         "thresher.errors",
     ],

@@ -13,17 +13,13 @@ import thresher
 PACKAGE = Path(str(thresher.__file__)).parent
 
 FOUNDATIONS = {"errors", "validation", "memory", "files"}
-PRESENTATION = {"progress", "page", "svg", "text_tables"}
 # What each layer may import besides itself; a layer that is not listed may not exist.
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "validation": {"errors"},
     "memory": {"errors"},
     "files": set(),
-    "progress": set(),
-    "page": set(),
-    "svg": {"page"},
-    "text_tables": set(),
+    "rendering": set(),
     "certificates": set(),
     "table_files": FOUNDATIONS,
     "geometry": FOUNDATIONS,
@@ -33,13 +29,13 @@ ALLOWED: dict[str, set[str]] = {
 }
 ALLOWED["learning"] = ALLOWED["outliers"] | {"outliers", "oracles"}
 ALLOWED["simulate"] = ALLOWED["learning"] | {"learning"}
-ALLOWED["estimators"] = ALLOWED["learning"] | {"learning", "progress"}
-ALLOWED["displays"] = FOUNDATIONS | {"estimators", "learning"}
+ALLOWED["estimators"] = ALLOWED["learning"] | {"learning", "rendering"}
+ALLOWED["displays"] = FOUNDATIONS | {"estimators", "learning", "rendering"}
 ALLOWED["rivals"] = ALLOWED["estimators"] | {"estimators"}
-ALLOWED["experiments"] = ALLOWED["rivals"] | {"rivals", "simulate", "table_files", *PRESENTATION}
+ALLOWED["experiments"] = ALLOWED["rivals"] | {"rivals", "simulate", "table_files"}
 ALLOWED["__init__"] = ALLOWED["estimators"] | {"estimators"}
-ALLOWED["findings"] = ALLOWED["rivals"] | {"displays", "table_files", *PRESENTATION}
-ALLOWED["demo"] = ALLOWED["findings"] | {"findings", "rivals", "simulate"}
+ALLOWED["auditing"] = ALLOWED["rivals"] | {"displays", "table_files"}
+ALLOWED["demo"] = ALLOWED["auditing"] | {"auditing", "rivals", "simulate"}
 ALLOWED["cli"] = ALLOWED["demo"] | {"demo", "experiments", "__init__"}
 ALLOWED["__main__"] = {"cli"}
 

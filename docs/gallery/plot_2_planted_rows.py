@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 from thresher import HalfspaceClassifier
+from thresher.auditing import examine
 from thresher.displays import FeaturesDisplay, PhasesDisplay, TrustDisplay
-from thresher.findings import examine
 from thresher.simulate.tables import poison
 from thresher.table_files import LabeledTable
 

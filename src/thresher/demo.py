@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
+from thresher.auditing import Findings, examine
+from thresher.auditing.csv_files import save_table
 from thresher.estimators import HalfspaceClassifier
-from thresher.findings import Findings, examine
-from thresher.findings.csv_files import save_table
-from thresher.progress import progress
+from thresher.rendering.progress import progress
+from thresher.rendering.text import Column, format_columns
 from thresher.rivals import LinearSVMCV, SparseLogisticRegressionCV
 from thresher.simulate.tables import poison
 from thresher.solvers.threads import one_blas_thread
 from thresher.table_files import LabeledTable
-from thresher.text_tables import Column, format_columns
 from thresher.validation import FloatArray
 
 FRACTION = 0.1  # of the rows are planted
@@ -182,7 +182,7 @@ def write_files(world: World, findings: Findings, errors: FloatArray, out: Path)
     save_table(findings.table, out / "poisoned.csv")
     save_table(_as_table(world.X_test, world.y_test), out / "clean.csv")
     yield f"Tables:  {out / 'poisoned.csv'}, and clean rows in {out / 'clean.csv'}"
-    from thresher.findings.report import save_report
+    from thresher.auditing.report import save_report
 
     save_report(findings, out / "report.html")
     yield f"Report:  {out / 'report.html'}"

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from thresher.auditing import Findings
 from thresher.demo import ATTACKS, METHODS, N_SPLITS, SHOWN, World
 from thresher.files import replacing
-from thresher.findings import Findings
+from thresher.rendering import palette
 from thresher.validation import FloatArray
 
-# Okabe and Ito's colours, for colour-blind readers; markers and hatching serve in grey.
-COLORS = ("#009E73", "#D55E00", "#56B4E9")
+COLORS = (palette.GREEN, palette.RED, palette.LIGHT_BLUE)
 MARKERS = ("o", "s", "D")
-CLEAN, PLANTED = "#56B4E9", "#D55E00"
+CLEAN, PLANTED = palette.LIGHT_BLUE, palette.RED
 
 
 def draw(world: World, findings: Findings, errors: FloatArray, out: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from displays.pictures import bare_axes
-from thresher.displays.canvas import brief_count, number_phases, shorten
+from thresher.displays.canvas import brief_count, number_phases
+from thresher.rendering.text import shorten
 
 
 @pytest.mark.parametrize("length", [5, 6, 30])

@@ -16,7 +16,7 @@ from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-import thresher.progress
+import thresher.rendering.progress
 from estimators.small import QUICK, fitted, table
 from thresher import HalfspaceClassifier, HalfspaceClassifierCV
 from thresher.errors import UncertifiedPhase
@@ -198,7 +198,7 @@ def test_a_class_without_trust_is_told_with_the_choice_that_trusts_it_least() ->
 def test_nothing_is_shown_unless_it_is_wanted(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(thresher.progress, "LINE_EVERY", 0.0)
+    monkeypatch.setattr(thresher.rendering.progress, "LINE_EVERY", 0.0)
     chosen()
     assert capsys.readouterr() == ("", "")
 
@@ -206,7 +206,7 @@ def test_nothing_is_shown_unless_it_is_wanted(
 def test_lines_count_fits_where_there_is_no_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(thresher.progress, "LINE_EVERY", 0.0)
+    monkeypatch.setattr(thresher.rendering.progress, "LINE_EVERY", 0.0)
     model = chosen(verbose=True)
     out, lines = capsys.readouterr()
     assert out == ""

@@ -10,7 +10,7 @@ import pytest
 
 from thresher.experiments import SimulatedRun, SimulationSpec, run_simulation
 from thresher.experiments.tables import describe_phases, describe_seeds, describe_spec
-from thresher.text_tables import Column, format_columns, rate
+from thresher.rendering.text import Column, format_columns, rate
 
 SPEC = SimulationSpec(
     n_features=60, sparsity=3, noise_rate=0.1, adversary="far-clump", label_budget=120

@@ -21,8 +21,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> None:
     """Examine, tell, write."""
     findings = examined(options)
-    from thresher.findings.csv_files import save_weights  # here, so that --help stays quick
-    from thresher.findings.terminal import describe_audit
+    from thresher.auditing.csv_files import save_weights  # here, so that --help stays quick
+    from thresher.auditing.terminal import describe_audit
 
     if options.out is not None:
         save_weights(findings, options.out)

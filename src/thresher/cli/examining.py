@@ -12,7 +12,7 @@ from thresher.cli.verb import refusing_misuse
 from thresher.memory import return_arrays_at_once
 
 if TYPE_CHECKING:
-    from thresher.findings import Findings
+    from thresher.auditing import Findings
 
 FORMATS = "CSV, TSV, Parquet, Arrow, svmlight or NPZ"
 
@@ -44,8 +44,8 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
 
 def examined(options: argparse.Namespace) -> Findings:
     """What is found in the file, with a progress bar while it is read and while it is learned."""
-    from thresher.findings import examine  # here, so that --help stays quick
-    from thresher.findings.reading import numbering_columns, read_with_progress
+    from thresher.auditing import examine  # here, so that --help stays quick
+    from thresher.auditing.reading import numbering_columns, read_with_progress
 
     return_arrays_at_once()
     with refusing_misuse():
@@ -75,7 +75,7 @@ def examined(options: argparse.Namespace) -> Findings:
 
 def write_report(findings: Findings, options: argparse.Namespace) -> None:
     """Write the page, if it is wanted."""
-    from thresher.findings.report import save_report  # here, so that --help stays quick
+    from thresher.auditing.report import save_report  # here, so that --help stays quick
 
     if options.report is not None:
         save_report(findings, options.report)

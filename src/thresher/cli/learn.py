@@ -21,8 +21,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> None:
     """Learn, tell, write."""
     findings = examined(options)
+    from thresher.auditing.terminal import describe_learning
     from thresher.estimators import save_model  # here, so that --help stays quick
-    from thresher.findings.terminal import describe_learning
 
     if options.out is not None:
         save_model(findings.model(one_hot=options.one_hot), options.out)

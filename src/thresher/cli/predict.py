@@ -29,8 +29,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> None:
     """Predict, write, tell how often each label was predicted."""
+    from thresher.auditing.predicting import describe_predictions, predict_file
     from thresher.estimators import load_model  # here, so that --help stays quick
-    from thresher.findings.predicting import describe_predictions, predict_file
 
     with refusing_misuse():
         refuse_to_overwrite(options.file, options.out)

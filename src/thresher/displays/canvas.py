@@ -1,4 +1,4 @@
-"""What the displays share: axes to draw on, colors and hatches, and short texts."""
+"""What the displays share: axes to draw on, colors, hatches and legends."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.estimators import HalfspaceClassifier, HalfspaceClassifierCV
+from thresher.rendering import palette
 
-# Okabe and Ito's colors, for color-blind readers; in grey, the hatches tell them apart.
-COLORS = ("#56B4E9", "#D55E00", "#009E73", "#F0E442")
+COLORS = (palette.LIGHT_BLUE, palette.RED, palette.GREEN, palette.YELLOW)
 HATCHES = ("", "////", "....", "xx")
 OUTLINE = {"edgecolor": "black", "linewidth": 0.6}
 MAX_NUMBERED = 10  # phases that get a number each; of more, every second or third does
@@ -61,23 +61,6 @@ def take_axes(ax: Any, n_panels: int, figsize: tuple[float, float]) -> list[Any]
         wanted = "one" if n_panels == 1 else f"{n_panels}, as of figure.subplots(1, {n_panels})"
         raise ValueError(f"ax must be {wanted}, got {len(panels)} axes")
     return panels
-
-
-def shorten(text: object, length: int = 30) -> str:
-    """The text in one line, with an ellipsis in its middle if it is longer than that.
-
-    Its middle, because the names of features often differ in their endings.
-
-    Examples
-    --------
-    >>> shorten("worst concave points of the\\ncell nucleus (2)", 21)
-    'worst conc…ucleus (2)'
-    """
-    line = " ".join(str(text).split())
-    if len(line) <= length:
-        return line
-    head = length // 2
-    return line[:head] + "…" + line[len(line) - (length - 1 - head) :]
 
 
 def brief_count(n: int) -> str:

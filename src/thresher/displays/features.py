@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from thresher.displays.canvas import COLORS, HATCHES, OUTLINE, check_classifier, shorten, take_axes
+from thresher.displays.canvas import COLORS, HATCHES, OUTLINE, check_classifier, take_axes
 from thresher.estimators import HalfspaceModel
+from thresher.rendering.text import shorten
 from thresher.validation import FloatArray, check_count
 
 BAR_HEIGHT = 0.27  # of a figure of our own, in inches

@@ -16,12 +16,12 @@ from thresher.displays.canvas import (
     check_classifier,
     explain,
     number_phases,
-    shorten,
     take_axes,
     use_logarithm,
     write_above,
 )
 from thresher.learning import PhaseOutcome
+from thresher.rendering.text import shorten
 from thresher.validation import FloatArray
 
 MAX_GROUPS = 4  # as many as can be told apart in grey

@@ -30,7 +30,7 @@ from thresher.estimators.trials import (
     warn_of_uncertified,
 )
 from thresher.learning import PracticalSchedule
-from thresher.progress import Move, PlainLines, progress
+from thresher.rendering.progress import Move, PlainLines, progress
 from thresher.validation import FloatArray, Rows, check_count, check_noise_rate, seed_from
 
 __all__ = ["HalfspaceClassifierCV", "PathPoint"]

@@ -12,10 +12,10 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, PercentFor
 
 from thresher.experiments.records import SimulatedPhase, SimulatedRun
 from thresher.experiments.tables import describe_spec
+from thresher.rendering import palette
 from thresher.validation import FloatArray
 
-# Okabe and Ito's colours, for colour-blind readers; in grey, line style and marker tell them apart.
-ERROR, ROWS, LABELS = "#0072B2", "#D55E00", "#009E73"
+ERROR, ROWS, LABELS = palette.BLUE, palette.RED, palette.GREEN
 HEADROOM = 0.3  # share of the height that the legend gets for itself
 SMALLEST_ERROR = 1e-5  # a logarithmic axis has no zero, and an error may be zero
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from thresher.experiments.records import SimulatedPhase, SimulatedRun
 from thresher.experiments.spec import NOBODY, THRESHER, SimulationSpec
+from thresher.rendering.text import Column, count, decimals, format_columns, rate, share
 from thresher.rivals.methods import METHODS
-from thresher.text_tables import Column, count, decimals, format_columns, rate, share
 
 QUANTILES = {"best": 0.0, "25%": 0.25, "median": 0.5, "75%": 0.75, "worst": 1.0}
 

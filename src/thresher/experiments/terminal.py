@@ -17,7 +17,7 @@ from thresher.experiments.simulation import run_simulation
 from thresher.experiments.spec import SimulationSpec
 from thresher.experiments.tables import describe_phases, describe_seeds, describe_spec
 from thresher.learning import PracticalSchedule
-from thresher.progress import progress
+from thresher.rendering.progress import progress
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ import pytest
 from thresher.experiments.arena import Sweep, Trial
 from thresher.experiments.arena import report as arena_report
 from thresher.experiments.arena.report import save_report
-from thresher.page import Html
+from thresher.rendering.html import Html
 
 NASTY = 'a <b>"bold"</b> & <script>alert(1)</script>'
 SPEC = """

@@ -9,8 +9,8 @@ from functools import cached_property
 from thresher.experiments.arena import measures
 from thresher.experiments.arena.standings import Standings, World, grouped, worst_of
 from thresher.experiments.arena.summary import Cell
-from thresher.page import Html, element, join, table
-from thresher.text_tables import count
+from thresher.rendering.html import Html, element, join, table
+from thresher.rendering.text import count
 
 MARK = "▲"  # so that the worst of a column is seen without colours, too
 _MEASURES = (

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from thresher.experiments.arena.standings import Standings, count_runs
 from thresher.experiments.seeds import format_seeds as format_seeds
-from thresher.progress import duration
-from thresher.text_tables import count
+from thresher.rendering.progress import duration
+from thresher.rendering.text import count
 
 _STATUSES = ("finished", "failed", "timed out", "died")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from thresher.experiments.arena.summary import Cell
-from thresher.text_tables import MISSING, count, decimals, rate
+from thresher.rendering.text import MISSING, count, decimals, rate
 
 
 @dataclass(frozen=True)

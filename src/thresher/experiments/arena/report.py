@@ -20,8 +20,8 @@ from thresher.experiments.arena.summary import WORST_ERROR, Cell
 from thresher.experiments.arena.sweep import Sweep
 from thresher.experiments.arena.trials import FlatRecord
 from thresher.files import write_text
-from thresher.page import Html, definitions, document, element, join, paragraphs
-from thresher.text_tables import rate
+from thresher.rendering.html import Html, definitions, document, element, join, paragraphs
+from thresher.rendering.text import rate
 
 
 def save_report(folder: str | Path, out: str | Path) -> None:

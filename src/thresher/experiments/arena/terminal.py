@@ -11,8 +11,8 @@ from thresher.experiments.arena.runner import Workforce, run_sweep
 from thresher.experiments.arena.standings import Standings, World, count_runs
 from thresher.experiments.arena.sweep import Sweep
 from thresher.experiments.arena.trials import FlatRecord
-from thresher.progress import PlainLines, progress
-from thresher.text_tables import Column, count, format_columns
+from thresher.rendering.progress import PlainLines, progress
+from thresher.rendering.text import Column, count, format_columns
 
 _COLUMNS = (
     measures.MEDIAN_ERROR,

@@ -17,7 +17,7 @@ from thresher.experiments.arena.figures.picture import (
 )
 from thresher.experiments.arena.figures.styles import Style, style_of
 from thresher.experiments.spec import THRESHER
-from thresher.svg import new_figure
+from thresher.rendering.svg import new_figure
 
 GREY = "0.7"
 FLOOR = {"color": "black", "linewidth": 1.4, "linestyle": (0, (3, 2))}

@@ -18,7 +18,7 @@ from thresher.experiments.arena.figures.picture import (
 from thresher.experiments.arena.figures.worlds import learners_of
 from thresher.experiments.arena.standings import Standings, grouped
 from thresher.experiments.arena.summary import Cell
-from thresher.text_tables import count
+from thresher.rendering.text import count
 
 NAME = "profile"
 FEWEST_CELLS = 4  # of fewer, a share says little

@@ -14,8 +14,8 @@ from thresher.experiments.arena.figures.scaling import labels_by_size
 from thresher.experiments.arena.figures.spike import sparse_against_dense
 from thresher.experiments.arena.figures.styles import style_of, title_of
 from thresher.experiments.arena.standings import Standings
-from thresher.page import Html, element, join
-from thresher.svg import NO_PICTURES, as_image, side_by_side
+from thresher.rendering.html import Html, element, join
+from thresher.rendering.svg import NO_PICTURES, as_image, side_by_side
 
 KINDS = (
     worst_case_by_noise,

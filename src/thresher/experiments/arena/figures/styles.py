@@ -8,25 +8,25 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from thresher.experiments.spec import THRESHER
+from thresher.rendering import palette
 from thresher.rivals.methods import METHODS
 
 Line: TypeAlias = tuple[float, tuple[float, ...]]  # offset and dashes, as matplotlib has them
 Marker: TypeAlias = str | tuple[int, int, int]  # a name, or points, kind and angle
 
-# Each with its name in words. Okabe and Ito's colors, and three of Tol's, for color-blind readers;
-# in grey, markers and dashes tell them apart. Eight and nine have no common factor: 72 methods in
-# a row differ in color or marker.
+# Each with its name in words. Eight and nine have no common factor: 72 methods in a row differ in
+# color or marker.
 CIRCLE: tuple[Marker, str] = ("o", "circles")
-GREEN = ("#009E73", "green")
+GREEN = (palette.GREEN, "green")
 COLORS = (
-    ("#0072B2", "blue"),
-    ("#D55E00", "red"),
-    ("#CC79A7", "pink"),
-    ("#E69F00", "orange"),
-    ("#56B4E9", "light blue"),
-    ("#332288", "indigo"),
-    ("#882255", "wine red"),
-    ("#999933", "olive"),
+    (palette.BLUE, "blue"),
+    (palette.RED, "red"),
+    (palette.PINK, "pink"),
+    (palette.ORANGE, "orange"),
+    (palette.LIGHT_BLUE, "light blue"),
+    (palette.INDIGO, "indigo"),
+    (palette.WINE_RED, "wine red"),
+    (palette.OLIVE, "olive"),
 )
 MARKERS: tuple[tuple[Marker, str], ...] = (
     ("s", "squares"),

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thresher.findings.examination import Findings
-from thresher.findings.suspicion import NEXT_TO_NOTHING
+from thresher.auditing.examination import Findings
+from thresher.auditing.suspicion import NEXT_TO_NOTHING
 from thresher.learning import PhaseOutcome
 from thresher.validation import is_sparse
 

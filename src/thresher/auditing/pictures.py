@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from thresher.auditing.examination import Findings
 from thresher.displays import FeaturesDisplay, PhasesDisplay, TrustDisplay
-from thresher.findings.examination import Findings
-from thresher.page import Html, element
-from thresher.svg import as_image, new_figure, side_by_side
+from thresher.rendering.html import Html, element
+from thresher.rendering.svg import as_image, new_figure, side_by_side
 
 MAX_FEATURES = 20
 

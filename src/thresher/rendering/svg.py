@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from thresher.page import Html, element
+from thresher.rendering.html import Html, element
 
 NO_PICTURES = 'Pictures are missing: pip install "thresher[plot]" brings what draws them.'
 

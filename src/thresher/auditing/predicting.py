@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.auditing.csv_files import save_predictions
+from thresher.auditing.reading import read_with_progress
+from thresher.auditing.tables import counted
 from thresher.errors import UnreadableTable
 from thresher.estimators import HalfspaceModel
 from thresher.estimators.model import Label
-from thresher.findings.csv_files import save_predictions
-from thresher.findings.reading import read_with_progress
-from thresher.findings.tables import counted
 from thresher.table_files.wording import quoted
 
 

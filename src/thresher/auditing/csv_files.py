@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.auditing.examination import Findings
 from thresher.estimators import HalfspaceModel
 from thresher.files import replacing
-from thresher.findings.examination import Findings
 from thresher.table_files import LabeledTable
 
 

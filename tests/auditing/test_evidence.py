@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from thresher.findings.evidence import groups_of
+from thresher.auditing.evidence import groups_of
 
 RNG = np.random.default_rng(0)
 N, D = 600, 12

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.findings.evidence import Group
-from thresher.findings.examination import Findings
+from thresher.auditing.evidence import Group
+from thresher.auditing.examination import Findings
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.progress import progress
+from thresher.rendering.progress import progress
 from thresher.table_files import LabeledTable, read_table
 from thresher.validation import is_sparse
 

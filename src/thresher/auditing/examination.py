@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.auditing.evidence import Group, groups_of
+from thresher.auditing.suspicion import Suspicion, agreement_of
 from thresher.estimators import HalfspaceClassifierCV, HalfspaceModel
 from thresher.estimators.choice import SPARSITIES, PathPoint
-from thresher.findings.evidence import Group, groups_of
-from thresher.findings.suspicion import Suspicion, agreement_of
 from thresher.table_files import LabeledTable
 from thresher.validation import FloatArray
 

@@ -6,18 +6,18 @@ import shutil
 import textwrap
 from collections.abc import Sequence
 
-from thresher.findings.evidence import Group
-from thresher.findings.examination import Findings
-from thresher.findings.proof import assumptions, not_proven, proven, verdict
-from thresher.findings.tables import (
+from thresher.auditing.evidence import Group
+from thresher.auditing.examination import Findings
+from thresher.auditing.proof import assumptions, not_proven, proven, verdict
+from thresher.auditing.tables import (
     Table,
     counted,
     table_of_contrasts,
     table_of_features,
     table_of_suspects,
 )
+from thresher.rendering.text import Column, format_columns
 from thresher.table_files.wording import shortened
-from thresher.text_tables import Column, format_columns
 
 MAX_FEATURES, MAX_ROWS = 20, 15  # shown one a line
 MAX_IDS = 1000  # shown as a list

@@ -11,8 +11,8 @@ report.py        the HTML page
 csv_files.py     weights and predictions as CSV
 """
 
-from thresher.findings.evidence import Contrast, Group
-from thresher.findings.examination import Findings, examine
-from thresher.findings.suspicion import Suspicion
+from thresher.auditing.evidence import Contrast, Group
+from thresher.auditing.examination import Findings, examine
+from thresher.auditing.suspicion import Suspicion
 
 __all__ = ["Contrast", "Findings", "Group", "Suspicion", "examine"]

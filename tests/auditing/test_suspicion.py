@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from cli_tables import NAMES, poisoned
-from thresher.findings import Suspicion, examine
-from thresher.findings.proof import proven, remaining_variance
-from thresher.findings.suspicion import agreement_of
+from thresher.auditing import Suspicion, examine
+from thresher.auditing.proof import proven, remaining_variance
+from thresher.auditing.suspicion import agreement_of
 from thresher.learning.centering import around_class_medians
 from thresher.solvers import worst_direction_of_rows
 from thresher.table_files import LabeledTable

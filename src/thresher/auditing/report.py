@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from thresher.files import write_text
-from thresher.findings.examination import Findings
-from thresher.findings.pictures import picture_of_features, picture_of_phases, picture_of_trust
-from thresher.findings.proof import assumptions, not_proven, proven, verdict
-from thresher.findings.suspicion import NEXT_TO_NOTHING
-from thresher.findings.tables import (
+from thresher.auditing.examination import Findings
+from thresher.auditing.pictures import picture_of_features, picture_of_phases, picture_of_trust
+from thresher.auditing.proof import assumptions, not_proven, proven, verdict
+from thresher.auditing.suspicion import NEXT_TO_NOTHING
+from thresher.auditing.tables import (
     Table,
     table_of_choices,
     table_of_contrasts,
@@ -19,8 +18,9 @@ from thresher.findings.tables import (
     table_of_phases,
     table_of_suspects,
 )
-from thresher.page import Html, cell, definitions, document, element, join, table
-from thresher.svg import NO_PICTURES
+from thresher.files import write_text
+from thresher.rendering.html import Html, cell, definitions, document, element, join, table
+from thresher.rendering.svg import NO_PICTURES
 
 MAX_ROWS = 20  # of the suspects shown one a line
 

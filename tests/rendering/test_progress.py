@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from thresher.progress import Forecast, PlainLines, duration, progress
+from thresher.rendering.progress import Forecast, PlainLines, duration, progress
 
 
 def clock(*seconds: float):

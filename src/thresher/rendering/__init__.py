@@ -1,0 +1,8 @@
+"""How results are shown, whatever they are about.
+
+text.py       aligned tables, numbers and short texts for the terminal
+html.py       pieces of a self-contained HTML page
+svg.py        matplotlib figures inside such a page
+palette.py    the colors of all figures
+progress.py   progress bars, and plain lines where there is no terminal
+"""
