@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import re
 import subprocess
@@ -69,11 +70,29 @@ def test_a_command_runs(command: str, tmp_path: Path, call_cli) -> None:
     assert call_cli(command.removeprefix("thresher "), tmp_path).returncode == 0
 
 
+def clean_errors(method: str) -> list[str]:
+    """The test errors in percent on the clean tables of the study, in its order."""
+    with (ROOT / "docs/studies/real-tables.csv").open(encoding="utf8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    chosen = [row for row in rows if (row["method"], row["attack"]) == (method, "none")]
+    return [f"{100 * float(row['error']):.1f}" for row in chosen]
+
+
+@pytest.mark.parametrize(
+    "shown, method", [("Thresher", "thresher"), ("L1 logistic regression", "L1 logistic")]
+)
+def test_the_price_of_caution_is_the_one_in_the_study(shown: str, method: str) -> None:
+    assert f"| {shown} | {' | '.join(clean_errors(method))} |" in README
+
+
 def test_every_verb_is_shown() -> None:
     assert {command.split()[1] for command in COMMANDS} == {verb.name for verb in cli.VERBS}
 
 
-@pytest.mark.parametrize("path", re.findall(r"\]\((?!http)([^)#]+)\)", README))
+PATHS = re.findall(r"\]\((?!http|#)([^)#]+)\)|<img src=\"([^\"]+)\"", README)
+
+
+@pytest.mark.parametrize("path", [link or image for link, image in PATHS])
 def test_a_link_leads_somewhere(path: str) -> None:
     assert (ROOT / path).exists()
 

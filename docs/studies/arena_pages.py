@@ -88,7 +88,7 @@ def draw_worst_case() -> None:
     cells = [cell for cell in every if not has_more_labels(cell)]
     names = ranked(cells)[::-1]
     place = {name: number for number, name in enumerate(names)}
-    figure = Figure(figsize=(9.5, 0.27 * len(names) + 1.9), layout="constrained")
+    figure = Figure(figsize=(9.5, 0.22 * len(names) + 1.7), layout="constrained")
     axes = figure.subplots()
     for rate, color, marker in zip(RATES, (BLUE, ORANGE), "os"):
         look = {"color": color, "linestyle": "", "marker": marker, "markersize": 7}
@@ -100,7 +100,7 @@ def draw_worst_case() -> None:
         label = "… with ten times the labels"
         axes.plot(list(map(error, richer)), places, label=label, fillstyle="none", **look)
         floor = rate / (2 * (1 - rate))
-        axes.axvline(floor, color=color, linestyle=":", label="nobody can promise less")
+        axes.axvline(floor, color=color, linestyle=":", label="no method can promise less")
     axes.set(xscale="log", xlabel="error in the worst case over 19 attacks (log scale)")
     ticks = (0.02, 0.05, 0.1, 0.2, 0.5)
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])

@@ -156,7 +156,8 @@ def told_table() -> str:
     for name, errors in told.items():
         known = f"{float(true[name]['median_error']):.4f}" if name in true else "-"
         rows.append([name, f"{errors[0.025]:.4f}", known, f"{errors[0.1]:.4f}"])
-    return markdown(["attack", "told 2.5 %", "told 5 % (true)", "told 10 %"], rows)
+    head = ["attack", "noise_rate=0.025", "noise_rate=0.05 (true)", "noise_rate=0.1"]
+    return markdown(head, rows)
 
 
 def marginals_table() -> str:

@@ -34,7 +34,7 @@ def _run(options: argparse.Namespace) -> None:
 VERB = Verb(
     name="audit",
     summary="say which rows of a table look planted, why, and what is proven about the rest",
-    example="thresher audit thresher-demo/poisoned.csv --out weights.csv",
+    example="thresher audit thresher-demo/poisoned.csv --noise-rate 0.1 --out weights.csv",
     add_options=_add_options,
     run=_run,
 )

@@ -34,7 +34,7 @@ def _run(options: argparse.Namespace) -> None:
 VERB = Verb(
     name="learn",
     summary="learn a sparse model from a table of which some rows may be planted",
-    example="thresher learn thresher-demo/poisoned.csv --out model.json",
+    example="thresher learn thresher-demo/poisoned.csv --noise-rate 0.1 --out model.json",
     add_options=_add_options,
     run=_run,
 )
