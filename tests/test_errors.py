@@ -18,9 +18,8 @@ import pytest
 
 from runs import SMALL, Table, active, finish, oracle
 from thresher import HalfspaceClassifier, errors, memory
-from thresher.errors import ThresherError, UncertifiedPhase
+from thresher.errors import ThresherError, UncertifiedPhase, warn_caller
 from thresher.learning import ActiveLearner
-from thresher.oracles import ArrayPool, MeteredLabels, MeteredSource
 from thresher.outliers import remove_outliers
 from thresher.table_files import read_table
 
@@ -40,15 +39,6 @@ class Case:
 def _budget_of_labels(_path: Path, _patch: pytest.MonkeyPatch) -> None:
     schedule = replace(SMALL, use_every_row=True)
     active(TABLE.X, schedule=schedule, label_budget=20).ask()
-
-
-def _budget_of_a_meter(_path: Path, _patch: pytest.MonkeyPatch) -> None:
-    MeteredLabels(TABLE, max_labels=2)(np.arange(3), TABLE.X[:3])
-
-
-def _budget_of_draws(_path: Path, _patch: pytest.MonkeyPatch) -> None:
-    pool = MeteredSource(ArrayPool(TABLE.X, random_state=0), max_draws=250)
-    finish(active(pool), TABLE.reveal)
 
 
 def _unknown_id(_path: Path, _patch: pytest.MonkeyPatch) -> None:
@@ -117,16 +107,6 @@ CASES = {
         errors.BudgetExceeded,
         _budget_of_labels,
         ("labels were asked for", "the budget leaves 20", "0 labels and 0 phases are kept"),
-    ),
-    "metered labels": Case(
-        errors.BudgetExceeded,
-        _budget_of_a_meter,
-        ("3 labels were asked for", "the budget leaves 2", "are kept in `paid`"),
-    ),
-    "draws": Case(
-        errors.BudgetExceeded,
-        _budget_of_draws,
-        ("draws were asked for", "the budget leaves 0", "rows handed out before stay usable"),
     ),
     "unknown id": Case(
         errors.UnknownId, _unknown_id, ("id 1000000000 was never drawn", "so far are 0 to 199")
@@ -233,3 +213,9 @@ def test_after_any_case_a_new_run_succeeds() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert finish(active(TABLE.X), TABLE.reveal).halfspace_.any()
+
+
+def test_a_warning_names_the_line_of_the_caller() -> None:
+    with pytest.warns(UserWarning, match="a word") as caught:
+        warn_caller("a word", UserWarning)
+    assert caught[0].filename == __file__

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from thresher.learning.constants import PaperConstants
-from thresher.learning.phase import Phase
+from thresher.learning.task import Phase
 
 NOTATION = Path(__file__).parents[1] / "docs" / "notation.md"
 HEADER = ["Paper", "Name", "Where it lives"]
@@ -99,8 +99,8 @@ def test_every_field_of_a_record_has_a_row(record: type) -> None:
     [
         "nowhere.at.all",
         "thresher.nowhere",
-        "thresher.learning.phase.Phase.nothing",
-        "thresher.learning.phase.Phase.index.nothing",
+        "thresher.learning.task.Phase.nothing",
+        "thresher.learning.task.Phase.index.nothing",
         "thresher.geometry.sparsity.hard_threshold.nothing",
         "thresher.geometry.sparsity.hard_threshold.n_nonzero.nothing",
     ],

@@ -14,7 +14,11 @@ Misuse of a parameter raises `ValueError` or `TypeError` directly.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from pathlib import Path
+
+INSIDE = ("thresher", "sklearn", "joblib")  # packages between a user's call and our own code
 
 
 class ThresherError(Exception):
@@ -164,3 +168,29 @@ class NotEnoughMemory(ThresherError, MemoryError):
             f"{purpose} needs about {n_bytes / 1e9:.3g} GB, but {available / 1e9:.3g} GB are "
             "free; use fewer features, fewer rows or a larger machine"
         )
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn, as of the line that called Thresher.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_caller("the pool is small", UserWarning)
+    >>> print(caught[0].message)
+    the pool is small
+    """
+    warnings.warn(message, category, stacklevel=_level_of_caller())
+
+
+def _level_of_caller() -> int:
+    """The stack level of the code that called Thresher, for a warning of the calling function."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _is_inside(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _is_inside(module: str) -> bool:
+    return module.split(".")[0] in INSIDE

@@ -12,7 +12,7 @@ from cli_tables import NAMES, poisoned
 from thresher.auditing import Suspicion, examine
 from thresher.auditing.proof import proven, remaining_variance
 from thresher.auditing.suspicion import agreement_of
-from thresher.learning.centering import around_class_medians
+from thresher.learning.steps import around_class_medians
 from thresher.solvers import worst_direction_of_rows
 from thresher.table_files import LabeledTable
 

@@ -17,7 +17,7 @@ from thresher.errors import BudgetExceeded, LearningStopped, UncertifiedPhase
 from thresher.learning import ActiveLearner, Phase, PracticalSchedule, TheorySchedule
 from thresher.learning import steps as steps_module
 from thresher.learning.active import learn_actively
-from thresher.oracles import ArrayPool, Draw, StreamPool, reveal_labels
+from thresher.oracles import ArrayPool, Draw, StreamPool, pools, reveal_labels
 from thresher.simulate import LabelFlip
 
 TABLE = Table()
@@ -548,16 +548,16 @@ def test_an_error_inside_a_phase_loses_nothing(
 def test_an_interrupt_within_a_draw_of_a_table_does_not_change_its_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    admitted, n_calls = ArrayPool._admitted, 0
+    is_inside, n_calls = pools._is_inside, 0
 
-    def interrupted(self: ArrayPool, request: Any) -> Any:
+    def interrupted(rows: Any, band: Any) -> Any:
         nonlocal n_calls
         n_calls += 1
         if n_calls == 2:
             raise KeyboardInterrupt
-        return admitted(self, request)
+        return is_inside(rows, band)
 
-    monkeypatch.setattr(ArrayPool, "_admitted", interrupted)
+    monkeypatch.setattr(pools, "_is_inside", interrupted)
     learner = active(TABLE.X)
     with pytest.raises(KeyboardInterrupt):
         finish(learner, TABLE.reveal)

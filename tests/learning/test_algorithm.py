@@ -13,7 +13,6 @@ import pytest
 from runs import RecordingPool, Table, drive, oracle
 from thresher.geometry import SearchRegion
 from thresher.learning import (
-    LabelRequest,
     Phase,
     PhaseOutcome,
     PracticalSchedule,
@@ -21,10 +20,9 @@ from thresher.learning import (
     learn,
 )
 from thresher.learning.algorithm import Schedule
-from thresher.learning.examples import LabeledRows
-from thresher.learning.sampling import Pool, prune, sample_by_weight
-from thresher.learning.steps import fit, remove, sparse_unit
-from thresher.oracles import ArrayPool, Draw, DrawRequest
+from thresher.learning.samples import LabeledRows, Pool, prune, sample_by_weight
+from thresher.learning.steps import fit, sparse_unit
+from thresher.oracles import ArrayPool, Draw, DrawRequest, LabelRequest
 from thresher.simulate import Adversary, FarClump, InBandMass, LinfHijack, MovedIntoBand
 
 SCHEDULE = PracticalSchedule(min_unlabeled=800, max_unlabeled=800)
@@ -250,10 +248,9 @@ def test_a_record_holds_plain_values_only(clean: Run) -> None:
 
 def dirty_shares(outcome: Run) -> Iterator[tuple[float, float]]:
     """The dirty share of the rows and of their weights, for every phase."""
-    for draw, phase_outcome in zip(outcome.draws, outcome.history):
-        pool = prune(draw, phase_outcome.phase.max_abs_entry)
-        weights = remove(pool, phase_outcome.phase).weights
-        is_dirty = ~outcome.source.is_clean(pool.ids)
+    for phase_outcome in outcome.history:
+        weights = phase_outcome.row_weights
+        is_dirty = ~outcome.source.is_clean(phase_outcome.row_ids)
         yield float(is_dirty.mean()), float(weights[is_dirty].sum() / weights.sum())
 
 

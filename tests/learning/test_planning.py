@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from thresher.learning.phase import Cost
+from thresher.learning.task import Cost
 from thresher.learning.theory import TheorySchedule
 
 pytest.importorskip("thresher.learning.practical")

@@ -326,58 +326,10 @@ def test_using_every_row_a_small_budget_does_not_mean_fewer_phases() -> None:
     assert schedule.n_phases(task(label_budget=1)) == schedule.n_phases(task(label_budget=9999))
 
 
-def test_without_removal_every_row_keeps_its_weight() -> None:
-    source = oracle(20, 3)
-    schedule = replace(SMALL, remove_outliers=False)
-    learner = finish(active(source, noise_rate=0.1, schedule=schedule), source.reveal)
-    for outcome in learner.phases_:
-        assert set(outcome.row_weights) == {1.0} and outcome.weight_removed == 0
-        # The rows are standard normal: ‖x‖² is 20 on average, and r² times it bounds the variance.
-        assert outcome.variance_upper == pytest.approx(20 * outcome.phase.l2_radius**2, rel=0.2)
-        assert outcome.is_certified
-
-
 def test_with_removal_some_row_loses_weight() -> None:
     source = oracle(20, 3)
     learner = finish(active(source, noise_rate=0.1), source.reveal)
     assert all(outcome.weight_removed > 0 for outcome in learner.phases_)
-
-
-def test_without_pruning_no_entry_is_too_large() -> None:
-    schedule = replace(SCHEDULE, prune_rows=False)
-    assert {phase.max_abs_entry for phase in phases(schedule, task())} == {math.inf}
-
-
-def test_without_a_sample_a_phase_draws_what_it_may_label() -> None:
-    schedule = replace(SCHEDULE, sample_labels=False)
-    for with_sample, without in zip(phases(SCHEDULE, task()), phases(schedule, task())):
-        assert (without.n_unlabeled, without.n_queries) == (with_sample.n_queries, None)
-        break  # what later phases get depends on what the first one paid
-
-
-def test_without_a_sample_every_row_drawn_is_labeled_and_the_budget_spent() -> None:
-    source = oracle(20, 3)
-    schedule = replace(SMALL, sample_labels=False, remove_outliers=False)
-    learner = finish(active(source, schedule=schedule), source.reveal)
-    assert all(outcome.n_labels == outcome.n_kept for outcome in learner.phases_)
-    assert source.n_labels == 90
-
-
-def test_without_a_sample_the_plan_draws_less() -> None:
-    question = {"n_features": 200, "sparsity": 5, "target_error": 0.01, "noise_rate": 0.0}
-    cost = replace(SCHEDULE, sample_labels=False).cost(**question)
-    assert cost.labels < cost.draws < SCHEDULE.cost(**question).draws / 5
-
-
-def test_an_l1_radius_that_does_not_shrink_holds_all_sparse_vectors() -> None:
-    first, *later = phases(replace(SCHEDULE, shrink_l1_radius=False), task())
-    assert first.l1_radius == math.sqrt(5)
-    assert {phase.l1_radius for phase in later} == {2 * math.sqrt(5)}
-
-
-def test_without_localization_the_first_phase_has_all_labels() -> None:
-    only = phases(replace(SCHEDULE, localize=False), task())
-    assert [phase.n_queries for phase in only] == [600]
 
 
 # Parameters

@@ -8,11 +8,11 @@ import pytest
 import scipy.sparse as sp
 
 import thresher.oracles
+from runs import RecordingPool
 from thresher.geometry import Band
 from thresher.oracles import (
     ArrayPool,
     DrawRequest,
-    MeteredSource,
     StreamPool,
     as_instance_source,
     reveal_labels,
@@ -39,7 +39,7 @@ def test_iterators_become_streams(pool):
 
 
 @pytest.mark.parametrize(
-    "source", [ArrayPool(TABLE), StreamPool(iter(TABLE)), MeteredSource(ArrayPool(TABLE))]
+    "source", [ArrayPool(TABLE), StreamPool(iter(TABLE)), RecordingPool(ArrayPool(TABLE))]
 )
 def test_sources_are_passed_through(source):
     assert as_instance_source(source) is source

@@ -107,7 +107,7 @@ def test_one_seed_gives_one_sequence_of_draws():
 
 def test_blocks_do_not_change_the_answer(monkeypatch):
     whole = ArrayPool(TABLE, random_state=4).draw(DrawRequest(n_rows=9, band=NARROW))
-    monkeypatch.setattr(pools, "_ROWS_PER_BLOCK", 7)
+    monkeypatch.setattr(pools, "_BLOCK_ENTRIES", 7 * 4)
     blocked = ArrayPool(TABLE, random_state=4).draw(DrawRequest(n_rows=9, band=NARROW))
     assert np.array_equal(whole.ids, blocked.ids)
 
@@ -145,7 +145,7 @@ def test_an_interrupted_draw_leaves_the_order_of_the_next_as_it_was(monkeypatch)
 
     disturbed, undisturbed = (ArrayPool(TABLE, random_state=0) for _ in range(2))
     with monkeypatch.context() as patch:
-        patch.setattr(ArrayPool, "_admitted", interrupt)
+        patch.setattr(pools, "_is_inside", interrupt)
         with pytest.raises(KeyboardInterrupt):
             disturbed.draw(DrawRequest(n_rows=5, band=NARROW))
     assert np.array_equal(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.geometry import hard_threshold
-from thresher.learning.centering import around_class_medians
+from thresher.learning.steps import around_class_medians
 from thresher.solvers import worst_direction
 from thresher.validation import FloatArray, Rows, is_sparse
 

@@ -11,9 +11,8 @@ import numpy as np
 from joblib import Parallel
 from numpy.typing import NDArray
 
-from thresher.errors import DistrustedClass, UncertifiedPhase
+from thresher.errors import DistrustedClass, UncertifiedPhase, warn_caller
 from thresher.estimators.halfspace import HalfspaceClassifier
-from thresher.learning.notices import warn_caller
 from thresher.memory import return_free_memory
 from thresher.validation import FloatArray, Rows
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from thresher.errors import DistrustedClass
+from thresher.errors import DistrustedClass, warn_caller
 from thresher.learning import PhaseOutcome
-from thresher.learning.notices import warn_caller
 from thresher.validation import FloatArray
 
 LITTLE = 0.3  # mean trust below which a class is told of

@@ -5,20 +5,23 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from thresher.errors import BudgetExceeded, LearningStopped
-from thresher.learning.algorithm import LabelRequest, Request, Schedule, learn
-from thresher.learning.answers import check_told, unanswered
+from thresher.learning.algorithm import Schedule, learn, with_rows
 from thresher.learning.history import History, PhaseOutcome
 from thresher.learning.journal import Journal, load_journal, save_journal
-from thresher.learning.notices import warn_if_uncertified
 from thresher.learning.practical import PracticalSchedule
-from thresher.learning.recording import RecordedSource
+from thresher.learning.recording import RecordedSource, check_told, unanswered
 from thresher.learning.task import Task
-from thresher.oracles import Draw, IdArray, LabelSource, as_instance_source, reveal_labels
+from thresher.oracles import (
+    IdArray,
+    LabelRequest,
+    LabelSource,
+    as_instance_source,
+    reveal_labels,
+)
 from thresher.validation import FloatArray, Rows, seed_from
 
 
@@ -138,7 +141,7 @@ class ActiveLearner:
             everything told before is kept
         """
         request = self._request
-        if not isinstance(request, LabelRequest):
+        if request is None:
             what = "learning is over" if self._is_over else "call ask first"
             raise LearningStopped(f"tell was called without a question: {what}")
         known = self._journal.labels
@@ -152,7 +155,8 @@ class ActiveLearner:
         """
         try:
             while (question := self.ask()) is not None:
-                self.tell(reveal_labels(label_source, question.ids, question.X))
+                answers = reveal_labels(label_source, question.ids, question.X)
+                self._journal.labels.update(zip(question.ids.tolist(), answers.tolist()))
         except BaseException as error:
             error.learner = self  # type: ignore[attr-defined]
             error.add_note(
@@ -240,6 +244,7 @@ class ActiveLearner:
             )
         learner._journal = saved.journal
         learner._draws = RecordedSource(learner._source, saved.journal)
+        learner._rewind()
         with suppress(BudgetExceeded):  # the next ask says so again
             learner.ask()
         return learner
@@ -249,8 +254,9 @@ class ActiveLearner:
     def _rewind(self) -> None:
         """Start the engine anew: the recorded answers bring it back to where it was."""
         rng = np.random.default_rng(self._journal.seed)
-        self._run = learn(self._task, self._schedule, rng, observe=self._observe)
-        self._request: Request | None = None
+        run = learn(self._task, self._schedule, rng, observe=self._observe)
+        self._run = with_rows(run, self._draws.draw)
+        self._request: LabelRequest | None = None
         self._is_started = self._is_over = False
         self._n_observed = 0
         self._draws.rewind()
@@ -258,16 +264,12 @@ class ActiveLearner:
     def _next_question(self) -> Question | None:
         if not self._is_started:
             self._send(None)
-        while not self._is_over:
-            request = self._request
-            if isinstance(request, LabelRequest):
-                missing = unanswered(request, self._journal.labels)
-                if missing.size:
-                    self._refuse_overspending(missing.size)
-                    return Question(request.ids[missing], request.X[missing], request.phase)
-                self._send(np.array([self._journal.labels[i] for i in request.ids.tolist()]))
-            elif request is not None:
-                self._send(self._draws.draw(request))
+        while (request := self._request) is not None:
+            missing = unanswered(request, self._journal.labels)
+            if missing.size:
+                self._refuse_overspending(missing.size)
+                return Question(request.ids[missing], request.X[missing], request.phase)
+            self._send(np.array([self._journal.labels[i] for i in request.ids.tolist()]))
         if not self._phases:
             raise LearningStopped(
                 "the pool gave no usable row in the first phase: it is empty, or every row has an "
@@ -276,9 +278,9 @@ class ActiveLearner:
             )
         return None
 
-    def _send(self, answer: Draw | FloatArray | None) -> None:
+    def _send(self, labels: FloatArray | None) -> None:
         try:
-            self._request = self._run.send(answer)
+            self._request = self._run.send(labels)  # type: ignore[arg-type] # None starts it
         except StopIteration:
             self._request, self._is_over = None, True
         except BaseException:  # a generator does not survive an error in one of its steps
@@ -296,7 +298,7 @@ class ActiveLearner:
         # Not where the outcome is observed: a warning that is made an error would end the engine.
         while self._n_reported < len(self._phases):
             self._n_reported += 1
-            warn_if_uncertified(self._phases[self._n_reported - 1])
+            self._phases[self._n_reported - 1].warn_if_uncertified()
 
     def _refuse_overspending(self, n_wanted: int) -> None:
         budget = self._task.label_budget
@@ -309,14 +311,24 @@ class ActiveLearner:
             )
 
 
-def learn_actively(pool: object, label_source: LabelSource, **options: Any) -> ActiveLearner:
+def learn_actively(
+    pool: object,
+    label_source: LabelSource,
+    *,
+    sparsity: int,
+    noise_rate: float,
+    target_error: float | None = None,
+    label_budget: int | None = None,
+    schedule: Schedule | None = None,
+    random_state: int | np.random.Generator | None = None,
+) -> ActiveLearner:
     """The finished learner, after asking a label source for everything it wanted to know.
 
     Parameters
     ----------
     pool : as in `ActiveLearner`
     label_source : a callable `(ids, X)` that returns ±1 for each id, or has `.reveal(ids)`
-    options : the other parameters of `ActiveLearner`
+    sparsity, noise_rate, target_error, label_budget, schedule, random_state : as in `ActiveLearner`
 
     Raises
     ------
@@ -331,7 +343,16 @@ def learn_actively(pool: object, label_source: LabelSource, **options: Any) -> A
     >>> oracle.error_rate(learner.halfspace_) < 0.01
     True
     """
-    return ActiveLearner(pool, **options).learn_from(label_source)
+    learner = ActiveLearner(
+        pool,
+        sparsity=sparsity,
+        noise_rate=noise_rate,
+        target_error=target_error,
+        label_budget=label_budget,
+        schedule=schedule,
+        random_state=random_state,
+    )
+    return learner.learn_from(label_source)
 
 
 def _check_schedule(schedule: Schedule) -> Schedule:

@@ -1,38 +1,29 @@
-"""Algorithm 1 as one generator: it yields what it needs and is sent the answer."""
+"""Algorithm 1 as one generator, and the loop that answers it.
+
+`learn` yields what it needs and is sent the answer. `with_rows` answers its requests for rows and
+leaves those for labels; `complete` answers both.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from thresher.geometry import Band
-from thresher.learning.examples import ExampleStore
 from thresher.learning.history import History, PhaseOutcome, least_trust, summarize
-from thresher.learning.phase import Phase
-from thresher.learning.sampling import Sample, prune, sample_by_weight
-from thresher.learning.steps import draw_request, fit, remove, remove_by_class, sparse_unit
-from thresher.learning.task import Task
-from thresher.oracles import Draw, DrawRequest, IdArray
-from thresher.validation import FloatArray, Rows
-
-
-@dataclass(frozen=True, eq=False)
-class LabelRequest:
-    """The distinct rows whose labels are wanted (line 8); the answer has one label for each id.
-
-    Examples
-    --------
-    >>> LabelRequest(np.array([3, 8]), np.eye(2), phase=1).ids
-    array([3, 8])
-    """
-
-    ids: IdArray
-    X: Rows
-    phase: int
-
+from thresher.learning.samples import ExampleStore, prune
+from thresher.learning.steps import (
+    draw_request,
+    fit,
+    label_then_weigh,
+    sparse_unit,
+    weigh_then_label,
+)
+from thresher.learning.task import Phase, Task
+from thresher.oracles import Draw, DrawRequest, IdArray, LabelRequest
+from thresher.validation import FloatArray
 
 Request: TypeAlias = DrawRequest | LabelRequest
 
@@ -50,7 +41,7 @@ class Schedule(Protocol):
         ...  # pragma: no cover
 
     def after_draw(self, phase: Phase, drawn: Draw) -> Phase | None:
-        """The phase, with what only the draw could tell, or None when that ends learning."""
+        """The phase, adjusted to what the draw has shown, or None to end learning."""
         ...  # pragma: no cover
 
 
@@ -66,8 +57,14 @@ def learn(
     The comments are the paper's line numbers. Drawing and labeling are the driver's work: the
     generator yields a `DrawRequest` and is sent a `Draw`, yields a `LabelRequest` and is sent one
     label for each of its ids. A draw without a usable row ends the run with what was learned.
-    `observe` is shown the outcome of each phase. With a `history`, the run goes on from there: a
-    method of another kind may have had the first phase.
+
+    Parameters
+    ----------
+    task : what is to be learned
+    schedule : what each phase is asked
+    rng : draws the sample of line 8
+    observe : called with the outcome of each phase; learning ends when it returns a true value
+    history : phases that are over already, perhaps by another method; the run continues from there
 
     Examples
     --------
@@ -77,36 +74,76 @@ def learn(
     >>> first.phase, first.band.normal
     (1, array([0., 0., 0.]))
     """
-    halfspace, examples = np.zeros(task.n_features), ExampleStore(schedule.reuse_labels)  # 2
-    if history:
-        halfspace = history[-1].halfspace
+    examples = ExampleStore(schedule.reuse_labels)
+    halfspace = history[-1].halfspace if history else np.zeros(task.n_features)  # 2
     while (phase := schedule.next_phase(task, history)) is not None:  # 1, 3
-        band = Band(halfspace, phase.band_width if history else np.inf)
-        drawn: Draw = yield draw_request(phase, band)  # 4, 5
+        band = Band(halfspace, phase.band_width if history else np.inf)  # 4
+        drawn: Draw = yield draw_request(phase, band)  # 5
         if (phase := schedule.after_draw(phase, drawn)) is None:
             break
         pool = prune(drawn, phase.max_abs_entry)  # 6
-        if pool.n_rows == 0:
-            break
-        labels: FloatArray
-        if phase.label_aware:
-            labels = yield LabelRequest(pool.ids, pool.X, phase.index)  # 8
-            removal = remove_by_class(pool, labels, phase, least_trust(history, pool.ids))  # 7
-            if not removal.weights.any():
-                break
-            sample = Sample(pool.ids, pool.X, removal.weights)
+        if phase.label_aware:  # labels cost nothing and help to weigh
+            judged = yield from label_then_weigh(pool, phase, least_trust(history, pool.ids))
         else:
-            removal = remove(pool, phase)  # 7
-            sample = sample_by_weight(pool, removal.weights, phase.n_queries, rng)  # 8
-            labels = yield LabelRequest(sample.ids, sample.X, phase.index)
-        labeled = examples.add(sample, labels, band)
+            judged = yield from weigh_then_label(pool, phase, rng)  # 7, 8
+        if judged is None:
+            break
+        labeled = examples.add(judged.sample, judged.labels, band)
         minimum, labeled = fit(labeled, phase, center=halfspace)  # 9
         candidate = sparse_unit(minimum.point, task.sparsity, fallback=labeled.mean_direction)  # 10
-        outcome = summarize(
-            phase, candidate, drawn, pool, removal, labeled, minimum, previous=halfspace
-        )
+        outcome = summarize(phase, candidate, drawn, judged, labeled, minimum, halfspace)
         history, halfspace = (*history, outcome), candidate
-        del drawn, pool, sample, labeled  # their rows would be kept through the next draw
-        if observe is not None:
-            observe(outcome)
+        del drawn, pool, judged, labeled  # their rows would be kept through the next draw
+        if observe is not None and observe(outcome):
+            break
     return history  # 11
+
+
+def with_rows(
+    run: Generator[Request, Any, History], draw: Callable[[DrawRequest], Draw]
+) -> Generator[LabelRequest, FloatArray, History]:
+    """The same run with its rows drawn: only its requests for labels are left.
+
+    Examples
+    --------
+    >>> from thresher.learning import PracticalSchedule
+    >>> from thresher.oracles import ArrayPool
+    >>> task = Task(n_features=2, sparsity=1, noise_rate=0.0, label_budget=5)
+    >>> run = learn(task, PracticalSchedule(), np.random.default_rng(0))
+    >>> next(with_rows(run, ArrayPool(np.eye(2), random_state=0).draw)).ids
+    array([0, 1])
+    """
+    answer: Any = None
+    while True:
+        try:
+            request = run.send(answer)
+        except StopIteration as end:
+            return end.value
+        answer = (yield request) if isinstance(request, LabelRequest) else draw(request)
+
+
+def complete(
+    run: Generator[Request, Any, History],
+    draw: Callable[[DrawRequest], Draw],
+    reveal: Callable[[IdArray], FloatArray],
+) -> History:
+    """The history of a run that gets every row from `draw` and every label from `reveal`.
+
+    Examples
+    --------
+    >>> from thresher.learning import PracticalSchedule
+    >>> from thresher.simulate import Gaussian, MaliciousOracle, random_target
+    >>> source = MaliciousOracle(distribution=Gaussian(9), target=random_target(9, 2, 0),
+    ...                          noise_rate=0.0, adversary=None, random_state=0)
+    >>> task = Task(n_features=9, sparsity=2, noise_rate=0.0, label_budget=100)
+    >>> run = learn(task, PracticalSchedule(), np.random.default_rng(0))
+    >>> sum(outcome.n_labels for outcome in complete(run, source.draw, source.reveal))
+    100
+    """
+    questions, answer = with_rows(run, draw), None
+    while True:
+        try:
+            request = questions.send(answer)  # type: ignore[arg-type] # None starts it
+        except StopIteration as end:
+            return end.value
+        answer = reveal(request.ids)

@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.learning.examples import LabeledRows
-from thresher.learning.phase import Phase
-from thresher.learning.sampling import Pool
+from thresher.errors import UncertifiedPhase, warn_caller
+from thresher.learning.samples import LabeledRows
+from thresher.learning.steps import Judged
+from thresher.learning.task import Phase
 from thresher.oracles import Draw, IdArray
-from thresher.outliers import OutlierRemoval
 from thresher.solvers import HingeMinimum
 from thresher.validation import FloatArray
 
@@ -75,10 +75,14 @@ class PhaseOutcome:
         """Whether both solvers reached what they were asked for, with proof."""
         return self.loss_status == "converged" and self.removal_status in ("tightest", "feasible")
 
-    @property
-    def band_mass(self) -> float:
-        """Share of the draws that fell into the band: the measured probability of the band."""
-        return self.n_kept / max(self.n_draws, 1)
+    def warn_if_uncertified(self) -> None:
+        """Warn the code that called Thresher if a solver did not reach what it was asked for."""
+        if not self.is_certified:
+            warn_caller(
+                f"phase {self.phase.index}: outlier removal is {self.removal_status}, "
+                f"hinge minimization is {self.loss_status}; phases_ has the bounds",
+                UncertifiedPhase,
+            )
 
     def as_record(self) -> dict[str, Any]:
         """The outcome as plain numbers and strings, the halfspace by its support and values.
@@ -121,14 +125,13 @@ def summarize(
     phase: Phase,
     halfspace: FloatArray,
     drawn: Draw,
-    pool: Pool,
-    removal: OutlierRemoval,
+    judged: Judged,
     labeled: LabeledRows,
     minimum: HingeMinimum,
-    *,
     previous: FloatArray,
 ) -> PhaseOutcome:
     """The outcome of a phase, from what its steps returned."""
+    pool, removal = judged.pool, judged.removal
     is_left_out = np.zeros(pool.n_rows, dtype=np.bool_)
     if phase.label_aware:
         is_left_out = (labeled.weights == 0) & (removal.weights > 0)

@@ -27,6 +27,8 @@ from thresher.oracles import Draw, IdArray
 from thresher.validation import Rows, is_sparse
 
 FORMAT, VERSION = "thresher-run", 1
+# Switches that schedules of earlier versions had, all on by default; the rivals have them now.
+RETIRED = {"remove_outliers", "prune_rows", "sample_labels", "shrink_l1_radius", "localize"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +163,9 @@ def _rebuild(description: dict[str, Any] | None) -> PracticalSchedule | TheorySc
         return None
     values = dict(description["fields"])
     if description["kind"] == PracticalSchedule.__name__:
+        for name in RETIRED & values.keys():
+            if not values.pop(name):
+                raise ValueError(f"PracticalSchedule no longer has the switch {name}")
         return PracticalSchedule(**values)
     if description["kind"] == TheorySchedule.__name__:
         return TheorySchedule(**{**values, "constants": PaperConstants(**values["constants"])})

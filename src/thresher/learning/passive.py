@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from thresher.errors import LearningStopped
 from thresher.learning.active import ActiveLearner
-from thresher.learning.algorithm import Schedule
+from thresher.learning.algorithm import Schedule, complete, learn
+from thresher.learning.history import History, PhaseOutcome
 from thresher.learning.practical import PracticalSchedule
-from thresher.validation import check_labels, check_rows
+from thresher.learning.task import Task
+from thresher.oracles import Table, WholeTable
+from thresher.validation import FloatArray, check_labels, check_rows
 
 
 def learn_passively(
@@ -58,3 +64,50 @@ def learn_passively(
         learner.tell(labels[question.ids])
         del question  # its rows would be kept through the next phase
     return learner
+
+
+def learn_from_table(
+    rows: Table,
+    labels: FloatArray,
+    task: Task,
+    schedule: Schedule,
+    *,
+    seed: int = 0,
+    observe: Callable[[PhaseOutcome], object] | None = None,
+) -> History:
+    """The history of a run on a labeled table: the engine of `HalfspaceClassifier`.
+
+    Every row of the band is drawn, in order, and nothing is copied that need not be.
+
+    Parameters
+    ----------
+    rows : (n, d) array or CSR matrix, checked, or an object that makes parts of one when asked
+    labels : (n,) of -1 and +1
+    task, schedule : as in `learn`; a phase that asks for fewer rows than there are gets the first
+    seed : random seed, for schedules that sample rows
+    observe : called with the outcome of each phase; learning ends when it returns a true value
+
+    Raises
+    ------
+    LearningStopped : the table has no usable row
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.standard_normal((2000, 30))
+    >>> labels = np.where(rows[:, 3] - rows[:, 5] > 0, 1.0, -1.0)
+    >>> task = Task(n_features=30, sparsity=2, noise_rate=0.02)
+    >>> schedule = PracticalSchedule().for_table(2000, label_aware=True)
+    >>> np.flatnonzero(learn_from_table(rows, labels, task, schedule)[-1].halfspace)
+    array([3, 5])
+    """
+    run = learn(task, schedule, np.random.default_rng(seed), observe)
+    history = complete(run, WholeTable(rows).draw, labels.__getitem__)
+    if not history:
+        raise LearningStopped(
+            "every row of the table has an entry beyond the pruning radius: scale its columns to "
+            "mean 0 and variance 1"
+        )
+    for outcome in history:
+        outcome.warn_if_uncertified()
+    return history

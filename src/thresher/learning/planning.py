@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 
-from thresher.learning.phase import Cost
 from thresher.learning.practical import PracticalSchedule
+from thresher.learning.task import Cost
 from thresher.learning.theory import TheorySchedule
 
 

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from thresher.learning.history import History
-from thresher.learning.phase import Cost, Phase
-from thresher.learning.task import Task
+from thresher.learning.task import Cost, Phase, Task
 from thresher.oracles import Draw
 from thresher.validation import check_count, check_positive
 
@@ -61,11 +60,6 @@ class PracticalSchedule:
         weight; for labels that cost nothing
     variance_factor : None for the least-variance form; a number C for the paper's form, weights
         whose variance is at most C(b² + r²)
-    remove_outliers, prune_rows, sample_labels, shrink_l1_radius, localize : what earlier and later
-        methods do without, each on its own: Algorithm 2; pruning; drawing the rows to be labeled
-        from a larger pool (without it, a phase draws as many rows as it may label, and labels
-        all); an l1 radius that shrinks with the l2 radius (without it, 2√s after the first phase);
-        any phase after the first
 
     Examples
     --------
@@ -100,11 +94,6 @@ class PracticalSchedule:
     label_aware: bool = False
     trim_factor: float = 0.5
     variance_factor: float | None = None
-    remove_outliers: bool = True
-    prune_rows: bool = True
-    sample_labels: bool = True
-    shrink_l1_radius: bool = True
-    localize: bool = True
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -129,10 +118,9 @@ class PracticalSchedule:
         if index > n_phases or self._is_exhausted(task, history, left):
             return None
         n_queries = self._n_queries(task, index, n_phases, left)
-        n_unlabeled = self._n_unlabeled(task, n_queries)
         r = 1.0 if index == 1 else self._radius(history)
         b = self.band_factor * r
-        rho = self._l1_radius(task.sparsity, index, r)
+        rho = math.sqrt(task.sparsity if index == 1 else 2 * task.sparsity) * r
         return Phase(
             index=index,
             band_width=b,
@@ -144,10 +132,8 @@ class PracticalSchedule:
             outlier_fraction=self._outlier_fraction(task.noise_rate),
             max_variance=self._max_variance(b, r),
             variance_tolerance=self.variance_tolerance,
-            max_abs_entry=self._max_abs_entry(n_unlabeled * task.n_features),
-            n_unlabeled=n_unlabeled,
-            max_draws=math.ceil(40 * n_unlabeled / min(b, 1.0)),
-            n_queries=n_queries if self.sample_labels and not self.use_every_row else None,
+            **draw_limits(self._n_unlabeled(task), task.n_features, b),
+            n_queries=None if self.use_every_row else n_queries,
             failure_probability=None,
             label_aware=self.label_aware,
             trimmed_share=self.trim_factor * task.noise_rate if self.label_aware else 0.0,
@@ -177,8 +163,6 @@ class PracticalSchedule:
         Departure: the paper's number follows from the target error alone, because its theorem
         assumes a noise rate small enough for it.
         """
-        if not self.localize:
-            return 1
         angle = math.pi * self._target_error(task)
         last_radius = max(
             self.radius_per_angle * angle, self._narrowest_band(task) / self.band_factor
@@ -219,7 +203,7 @@ class PracticalSchedule:
             n_queries = self._n_queries(task, k, n_phases, left)
             b = self.band_factor * self._planned_radius(k)
             mass = 1.0 if k == 1 else math.erf(b / math.sqrt(2))
-            draws += math.ceil(self._n_unlabeled(task, n_queries) / mass)
+            draws += math.ceil(self._n_unlabeled(task) / mass)
             left -= n_queries
         return Cost(phases=n_phases, draws=draws, labels=n_labels)
 
@@ -281,28 +265,15 @@ class PracticalSchedule:
     def _capped(self, fraction: float) -> float:
         return min(fraction, self.max_outlier_fraction)
 
-    def _l1_radius(self, s: int, index: int, r: float) -> float:
-        """ρ = √s at first, then √(2s)·r: what the difference of two sparse vectors can have."""
-        if index == 1:
-            return math.sqrt(s) * r
-        return math.sqrt(2 * s) * r if self.shrink_l1_radius else 2 * math.sqrt(s)
-
-    def _max_abs_entry(self, n_entries: int) -> float:
-        return 2 + math.log(n_entries) if self.prune_rows else math.inf
-
     def _max_variance(self, b: float, r: float) -> float | None:
-        """None, or C(b² + r²), or no limit at all.
+        """None, or C(b² + r²).
 
         Departure: None asks for the least variance that the outlier fraction can buy. The paper's
         C must be known beforehand, and a filter at level C leaves a bias of up to √(ξ·C).
         """
-        if not self.remove_outliers:
-            return math.inf
         return None if self.variance_factor is None else self.variance_factor * (b**2 + r**2)
 
-    def _n_unlabeled(self, task: Task, n_queries: int) -> int:
-        if not (self.sample_labels or self.use_every_row):
-            return n_queries
+    def _n_unlabeled(self, task: Task) -> int:
         wanted = self.unlabeled_factor * task.sparsity**2 * math.log(max(task.n_features, 2))
         return int(min(max(wanted, self.min_unlabeled), self.max_unlabeled))
 
@@ -313,6 +284,15 @@ class PracticalSchedule:
         first = round(self.first_label_share * n_labels)
         later = (n_labels - first) // max(n_phases - 1, 1)
         return max(1, min(first if index == 1 else later, left))
+
+
+def draw_limits(n_unlabeled: int, n_features: int, band_width: float) -> dict[str, Any]:
+    """What a phase that is to collect so many rows of its band prunes, and when it gives up."""
+    return {
+        "n_unlabeled": n_unlabeled,
+        "max_abs_entry": 2 + math.log(n_unlabeled * n_features),
+        "max_draws": math.ceil(40 * n_unlabeled / min(band_width, 1.0)),
+    }
 
 
 def _checked(value: Any, item: Field[Any]) -> Any:

@@ -1,23 +1,24 @@
-"""The steps of a phase, each a call of one solver with the phase's numbers."""
+"""The steps of a phase: what lines 5 and 7 to 10 do with the phase's numbers."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Generator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from thresher.geometry import Band, hard_threshold
-from thresher.learning.centering import around_class_medians
-from thresher.learning.examples import LabeledRows
-from thresher.learning.phase import Phase
-from thresher.learning.sampling import Pool
-from thresher.oracles import DrawRequest
+from thresher.learning.samples import LabeledRows, Pool, Sample, sample_by_weight
+from thresher.learning.task import Phase
+from thresher.oracles import DrawRequest, LabelRequest
 from thresher.outliers import OutlierRemoval, remove_outliers, trust_every_row
 from thresher.solvers import HingeMinimum, minimize_hinge
 from thresher.validation import FloatArray, Rows, is_sparse
 
 MAX_TRIMS = 5  # heuristic: how often the rows to be left out of the hinge loss are chosen anew
+COLUMNS_PER_BLOCK = 16  # bounds the temporary copies
+LEAST_SHARE = 0.05  # of the largest mean square, added to all, so that rare entries stay small
 
 
 def draw_request(phase: Phase, band: Band) -> DrawRequest:
@@ -32,27 +33,92 @@ def draw_request(phase: Phase, band: Band) -> DrawRequest:
     )
 
 
-def remove(pool: Pool, phase: Phase) -> OutlierRemoval:
-    """Trust weights for the pool (line 7, Algorithm 2)."""
-    return _remove(pool.X, phase)
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A pool with the trust that each row keeps, and the labels of the rows that will be fitted.
 
-
-def remove_by_class(
-    pool: Pool, labels: FloatArray, phase: Phase, trust: FloatArray
-) -> OutlierRemoval:
-    """Trust weights for the pool, from its rows as they are and as seen from their classes.
-
-    Departure: a row gets the smallest of the two weights that Algorithm 2 gives it and of the trust
-    that earlier phases left to it. The bounds are those of the second view alone: of them, the
-    upper one holds for smaller weights, too. Sparse rows, whose medians are about zero, are seen
-    once.
+    Parameters
+    ----------
+    pool : the rows that were judged
+    removal : their weights, with the proof about them
+    sample, labels : the rows to fit, each with its count or weight, and their labels
     """
+
+    pool: Pool
+    removal: OutlierRemoval
+    sample: Sample
+    labels: FloatArray
+
+
+def weigh_then_label(
+    pool: Pool, phase: Phase, rng: np.random.Generator
+) -> Generator[LabelRequest, FloatArray, Judged | None]:
+    """Trust for the rows (line 7), then labels for a sample drawn by it (line 8); None if empty."""
+    if pool.n_rows == 0:
+        return None
+    removal = _remove(pool.X, phase)
+    sample = sample_by_weight(pool, removal.weights, phase.n_queries, rng)
+    labels = yield LabelRequest(sample.ids, sample.X, phase.index)
+    return Judged(pool, removal, sample, labels)
+
+
+def label_then_weigh(
+    pool: Pool, phase: Phase, trust: FloatArray
+) -> Generator[LabelRequest, FloatArray, Judged | None]:
+    """Labels for every row, then trust with their help; None if no row keeps any.
+
+    Departure: a row gets the smallest of the two weights that Algorithm 2 gives it, as it is and as
+    seen from its class, and of the trust that earlier phases left it. The bounds are those of the
+    second view alone; of them, the upper one also holds for smaller weights. Sparse rows, whose
+    medians are about zero, are seen once.
+    """
+    if pool.n_rows == 0:
+        return None
+    labels = yield LabelRequest(pool.ids, pool.X, phase.index)
     removal = _remove(pool.X, phase)
     weights = np.minimum(removal.weights, trust)
     if not is_sparse(pool.X):
         removal = _remove(around_class_medians(pool.X, labels), phase)
         weights = np.minimum(weights, removal.weights)
-    return replace(removal, weights=weights)
+    if not weights.any():
+        return None
+    return Judged(
+        pool, replace(removal, weights=weights), Sample(pool.ids, pool.X, weights), labels
+    )
+
+
+def around_class_medians(rows: FloatArray, labels: FloatArray) -> FloatArray:
+    """The rows less the median of their class, in columns of about the same mean square.
+
+    Planted rows differ from the class that they are said to belong to more than from the table as a
+    whole, and in columns of little variance as much as in others.
+
+    Parameters
+    ----------
+    rows : (n, d) array
+    labels : (n,) of -1 and +1
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0], [2.0], [3.0], [-1.0]])
+    >>> around_class_medians(rows, np.array([1.0, 1.0, 1.0, -1.0])).round(2)
+    array([[-1.38],
+           [ 0.  ],
+           [ 1.38],
+           [ 0.  ]])
+    """
+    centered, squares = np.empty_like(rows), np.empty(rows.shape[1])
+    blocks = [slice(j, j + COLUMNS_PER_BLOCK) for j in range(0, squares.size, COLUMNS_PER_BLOCK)]
+    members = [np.flatnonzero(labels == sign) for sign in np.unique(labels)]
+    for block in blocks:
+        for chosen in members:
+            part = rows[chosen, block]
+            centered[chosen, block] = part - np.median(part, axis=0)
+    centered /= max(float(centered.max()), -float(centered.min())) or 1.0  # no square vanishes
+    for block in blocks:
+        squares[block] = np.square(centered[:, block]).mean(axis=0)
+    centered /= np.sqrt(squares + LEAST_SHARE * (squares.max(initial=0.0) or 1.0))
+    return centered
 
 
 def _remove(rows: Rows, phase: Phase) -> OutlierRemoval:

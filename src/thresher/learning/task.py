@@ -1,4 +1,4 @@
-"""What a learner is asked to do, as one record that schedules and drivers share."""
+"""What is asked: of the learner (`Task`), of one phase (`Phase`), and at what price (`Cost`)."""
 
 from __future__ import annotations
 
@@ -45,3 +45,80 @@ class Task:
         checked = (n_features, sparsity, noise_rate, target_error, label_budget)
         for item, value in zip(fields(self), checked, strict=True):
             object.__setattr__(self, item.name, value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phase:
+    """Everything a schedule fixes for one round of Algorithm 1.
+
+    Parameters
+    ----------
+    index : which phase this is, from 1 (k)
+    band_width : how far from the current boundary rows are drawn (b_k)
+    l2_radius : how far the next halfspace may move, in l2 norm (r_k)
+    l1_radius : how far the next halfspace may move, in l1 norm (ρ_k)
+    removal_l1_radius : l1 radius of the directions in which outlier removal looks for variance;
+        the same ρ_k in the paper
+    hinge_scale : the margin below which a row costs hinge loss (τ_k)
+    loss_tolerance : how far above its minimum the hinge loss may stay (κ)
+    outlier_fraction : the share of row weight that may be removed as outlying (ξ_k)
+    max_variance : the variance that the kept weight may show, C(b_k² + r_k²) with C = 2·C2;
+        None asks for the least variance that can be reached, and infinity for nothing: every row
+        keeps its whole weight
+    variance_tolerance : relative gap at which the search for the least variance stops
+    max_abs_entry : rows with a larger absolute entry are pruned (ν_k); none if infinite
+    n_unlabeled : how many rows of the band are collected (n_k)
+    max_draws : how many draws that may take (N_k)
+    n_queries : how many of them are drawn, with replacement, to be labeled (m_k); None uses every
+        row with its weight
+    failure_probability : the chance of failing that this phase may use up (δ_k); None if the
+        schedule promises nothing
+    label_aware : whether labels come first and help to judge the rows; never in the paper
+    trimmed_share : the share of row weight, that of the largest losses, left out of the hinge loss
+
+    Examples
+    --------
+    >>> from thresher.learning import TheorySchedule
+    >>> phase = TheorySchedule(sparsity=8, n_features=100, target_error=0.01).phase(2)
+    >>> phase.l2_radius, phase.l1_radius
+    (0.03125, 0.125)
+    """
+
+    index: int
+    band_width: float
+    l2_radius: float
+    l1_radius: float
+    removal_l1_radius: float
+    hinge_scale: float
+    loss_tolerance: float
+    outlier_fraction: float
+    max_variance: float | None
+    variance_tolerance: float
+    max_abs_entry: float
+    n_unlabeled: int
+    max_draws: int
+    n_queries: int | None
+    failure_probability: float | None
+    label_aware: bool
+    trimmed_share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What a schedule spends over all its phases.
+
+    Parameters
+    ----------
+    phases : how many phases there are (k0)
+    draws : how many instances are drawn, rejected ones too (N, the sum of N_k)
+    labels : how many labels are asked for (m, the sum of m_k)
+
+    Examples
+    --------
+    >>> Cost(phases=2, draws=9000, labels=800).labels
+    800
+    """
+
+    phases: int
+    draws: int
+    labels: int

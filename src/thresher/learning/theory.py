@@ -30,8 +30,7 @@ from fractions import Fraction
 
 from thresher.learning.constants import PaperConstants
 from thresher.learning.history import History
-from thresher.learning.phase import Cost, Phase
-from thresher.learning.task import Task
+from thresher.learning.task import Cost, Phase, Task
 from thresher.oracles import Draw
 from thresher.validation import check_count, check_noise_rate, check_number
 

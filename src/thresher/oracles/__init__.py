@@ -1,9 +1,7 @@
 """The seam to the world: where instances and labels come from."""
 
-from thresher.oracles.adapt import as_instance_source
-from thresher.oracles.meters import MeteredLabels, MeteredSource
-from thresher.oracles.pools import ArrayPool
-from thresher.oracles.requests import Draw, DrawRequest, IdArray
+from thresher.oracles.pools import ArrayPool, Table, WholeTable, as_instance_source
+from thresher.oracles.requests import Draw, DrawRequest, IdArray, LabelRequest, check_ids
 from thresher.oracles.sources import (
     InstanceSource,
     LabelSource,
@@ -19,12 +17,14 @@ __all__ = [
     "DrawRequest",
     "IdArray",
     "InstanceSource",
+    "LabelRequest",
     "LabelSource",
-    "MeteredLabels",
-    "MeteredSource",
     "RevealsLabels",
     "StreamPool",
+    "Table",
+    "WholeTable",
     "as_instance_source",
     "check_answers",
+    "check_ids",
     "reveal_labels",
 ]

@@ -1,13 +1,21 @@
-"""A table held in memory as a source of instances."""
+"""Tables as sources of instances, and the source for whatever a caller has."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterable, Mapping, Set
+from typing import Any, Protocol
 
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from thresher.geometry import Band
 from thresher.oracles.requests import Draw, DrawRequest, IdArray
+from thresher.oracles.sources import InstanceSource
+from thresher.oracles.streams import StreamPool
 from thresher.validation import Rows, check_rows, generator_from
 
-_ROWS_PER_BLOCK = 65_536  # bounds the temporary copies that sparse slices make
+_BLOCK_ENTRIES = 2**22  # bounds the temporary copies
 
 
 class ArrayPool:
@@ -49,7 +57,7 @@ class ArrayPool:
         before = self._rng.bit_generator.state
         try:
             order = self._rng.permutation(self.n_rows)[: request.max_draws]
-            found = np.flatnonzero(self._admitted(request)[order])[: request.n_rows]
+            found = np.flatnonzero(_is_inside(self._rows, request.band)[order])[: request.n_rows]
             n_drawn = int(found[-1]) + 1 if found.size == request.n_rows else order.size
             ids = order[found].astype(np.int64)
             return Draw(ids=ids, X=self._rows[ids], n_drawn=n_drawn)
@@ -61,10 +69,91 @@ class ArrayPool:
         """The rows of these ids."""
         return self._rows[ids]
 
-    def _admitted(self, request: DrawRequest) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        if not request.band.normal.any():
-            return np.ones(self.n_rows, dtype=np.bool_)
-        starts = range(0, self.n_rows, _ROWS_PER_BLOCK)
-        return np.concatenate(
-            [request.band.admits(self._rows[i : i + _ROWS_PER_BLOCK]) for i in starts]
-        )
+
+class Table(Protocol):
+    """Rows by their positions: an array, a CSR matrix, or what makes such rows when asked."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows and of features."""
+
+    def __getitem__(self, positions: Any, /) -> Rows:
+        """The rows at these positions, an array of indices or a slice."""
+
+
+class WholeTable:
+    """A table whose every row in the band is drawn, in order: for rows that come with labels.
+
+    Nothing is checked or copied; a draw of all rows is the table itself.
+
+    Parameters
+    ----------
+    rows : the table
+
+    Examples
+    --------
+    >>> from thresher.geometry import Band
+    >>> table = WholeTable(np.array([[0.1, 5.0], [2.0, 1.0], [-0.2, 3.0]]))
+    >>> band = Band(normal=np.array([1.0, 0.0]), width=0.5)
+    >>> table.draw(DrawRequest(n_rows=5, band=band)).ids
+    array([0, 2])
+    """
+
+    def __init__(self, rows: Table) -> None:
+        self._rows = rows
+        self.n_features = int(rows.shape[1])
+
+    def draw(self, request: DrawRequest) -> Draw:
+        """The first `request.n_rows` rows in the band; the whole table counts as drawn."""
+        n_rows = self._rows.shape[0]
+        ids = np.flatnonzero(_is_inside(self._rows, request.band))[: request.n_rows]
+        X = self._rows[:] if ids.size == n_rows else self._rows[ids]
+        return Draw(ids=ids, X=X, n_drawn=n_rows)
+
+
+def _is_inside(rows: Table, band: Band) -> NDArray[np.bool_]:
+    """Which rows lie in the band, looking at no more than a block of a large table at a time."""
+    n_rows, n_features = rows.shape
+    if not band.normal.any():
+        return np.ones(n_rows, dtype=np.bool_)
+    step = max(1, _BLOCK_ENTRIES // n_features)
+    return np.concatenate([band.admits(rows[i : i + step]) for i in range(0, n_rows, step)])
+
+
+def as_instance_source(
+    pool: object, *, random_state: int | np.random.Generator | None = None, first_id: int = 0
+) -> InstanceSource:
+    """An instance source over whatever holds the rows.
+
+    An instance source is passed through; an array, a nested list, a sparse matrix or a data frame
+    becomes an `ArrayPool`; any other iterable becomes a `StreamPool`.
+
+    Parameters
+    ----------
+    pool : the rows, or where they come from
+    random_state : seed of the scanning order, used when an `ArrayPool` is made
+    first_id : where ids begin, used when a `StreamPool` is made
+
+    Raises
+    ------
+    TypeError : none of these
+
+    Examples
+    --------
+    >>> type(as_instance_source([[1.0, 2.0], [3.0, 4.0]])).__name__
+    'ArrayPool'
+    >>> type(as_instance_source(row for row in [[1.0, 2.0]])).__name__
+    'StreamPool'
+    """
+    # Classes have the attributes of their instances, so they would pass for sources.
+    if isinstance(pool, InstanceSource) and not isinstance(pool, type):
+        return pool
+    if sp.issparse(pool) or hasattr(pool, "__array__") or isinstance(pool, (list, tuple)):
+        return ArrayPool(pool, random_state=random_state)
+    if isinstance(pool, Iterable) and not isinstance(pool, (str, bytes, Mapping, Set)):
+        rows: Iterable[Any] = pool
+        return StreamPool(rows, first_id=first_id)
+    raise TypeError(
+        "pool must be an array, a sparse matrix, a data frame, an iterator of rows or an object "
+        f"with n_features and draw(request), got {type(pool).__name__}"
+    )

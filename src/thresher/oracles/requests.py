@@ -70,6 +70,27 @@ class DrawRequest:
 
 
 @dataclass(frozen=True, eq=False)
+class LabelRequest:
+    """The distinct rows whose labels the learner wants (Algorithm 1, line 8).
+
+    Parameters
+    ----------
+    ids : one integer per row; the answer has one label for each
+    X : the rows, dense or CSR
+    phase : number of the phase, from 1
+
+    Examples
+    --------
+    >>> LabelRequest(np.array([3, 8]), np.eye(2), phase=1).ids
+    array([3, 8])
+    """
+
+    ids: IdArray
+    X: Rows
+    phase: int
+
+
+@dataclass(frozen=True, eq=False)
 class Draw:
     """Rows inside the requested band with their ids, and what they cost to find.
 

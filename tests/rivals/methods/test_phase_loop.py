@@ -6,6 +6,7 @@ times below that of one that breaks.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -14,10 +15,10 @@ import pytest
 
 from thresher.errors import LearningStopped
 from thresher.experiments import SimulationSpec, run_simulation
-from thresher.learning import PracticalSchedule, Task
+from thresher.learning import PhaseOutcome, PracticalSchedule, Task, complete, learn
 from thresher.oracles import Draw
 from thresher.rivals.methods import METHODS, draw_labeled
-from thresher.rivals.methods.phase_loop import PhaseLoop, drive
+from thresher.rivals.methods.phase_loop import LoopSchedule, PhaseLoop
 from thresher.simulate import Gaussian, MaliciousOracle, random_target
 
 CLEAN: dict[str, Any] = {}
@@ -88,14 +89,15 @@ def oracle(n_features: int = 20) -> MaliciousOracle:
 def test_with_every_step_the_loop_is_thresher() -> None:
     spec = SimulationSpec(n_features=20, sparsity=3, noise_rate=0.0, label_budget=90)
     source = oracle()
-    history = drive(source, spec.task, PracticalSchedule(), np.random.default_rng(5))
+    run = learn(spec.task, LoopSchedule(), np.random.default_rng(5))
+    history = complete(run, source.draw, source.reveal)
     assert sum(outcome.n_labels for outcome in history) == source.n_labels <= 90
     assert len(history) == PracticalSchedule().n_phases(spec.task)
 
 
 def test_a_dense_loop_uses_every_feature() -> None:
     task = Task(n_features=20, sparsity=3, noise_rate=0.0, label_budget=90)
-    schedule = PracticalSchedule(min_unlabeled=200, max_unlabeled=200)
+    schedule = LoopSchedule(min_unlabeled=200, max_unlabeled=200)
     sparse, dense = (
         PhaseLoop(schedule, is_dense=is_dense)(oracle(), task, np.random.default_rng(0))
         for is_dense in (False, True)
@@ -118,9 +120,12 @@ def test_a_source_without_rows_is_an_error_that_says_so() -> None:
         def draw(self, _: object) -> Draw:
             return Draw(ids=np.zeros(0, dtype=np.int64), X=np.zeros((0, 20)), n_drawn=0)
 
+        def reveal(self, _: object) -> np.ndarray:
+            raise AssertionError("there is no row to ask about")
+
     task = Task(n_features=20, sparsity=3, noise_rate=0.0, label_budget=90)
     with pytest.raises(LearningStopped, match="no usable row"):
-        PhaseLoop(PracticalSchedule())(Empty(), task, np.random.default_rng(0))
+        PhaseLoop(LoopSchedule())(Empty(), task, np.random.default_rng(0))
 
 
 def test_another_method_may_have_the_first_phase_and_its_labels() -> None:
@@ -133,6 +138,48 @@ def test_another_method_may_have_the_first_phase_and_its_labels() -> None:
 
     task = Task(n_features=20, sparsity=3, noise_rate=0.0, label_budget=90)
     source = oracle()
-    w = PhaseLoop(PracticalSchedule(), start=start)(source, task, np.random.default_rng(0))
+    w = PhaseLoop(LoopSchedule(), start=start)(source, task, np.random.default_rng(0))
     assert seen == [45] and 45 < source.n_labels <= 90
     assert source.error_rate(w) < 0.02  # it was handed the target, and stayed near it
+
+
+# Each step that a loop leaves out, on its own
+
+SMALL = {"min_unlabeled": 200, "max_unlabeled": 200}
+TASK = Task(n_features=20, sparsity=3, noise_rate=0.1, label_budget=90)
+
+
+def history_of(**switches: bool) -> tuple[PhaseOutcome, ...]:
+    source = oracle()
+    run = learn(TASK, LoopSchedule(**SMALL, **switches), np.random.default_rng(5))
+    return complete(run, source.draw, source.reveal)
+
+
+def test_without_removal_every_row_keeps_its_weight() -> None:
+    for outcome in history_of(remove_outliers=False):
+        assert set(outcome.row_weights) == {1.0} and outcome.weight_removed == 0
+        # The rows are standard normal: ‖x‖² is 20 on average, and r² times it bounds the variance.
+        assert outcome.variance_upper == pytest.approx(20 * outcome.phase.l2_radius**2, rel=0.2)
+        assert outcome.is_certified
+
+
+def test_without_pruning_no_entry_is_too_large() -> None:
+    assert {outcome.phase.max_abs_entry for outcome in history_of(prune_rows=False)} == {math.inf}
+    assert all(outcome.phase.max_abs_entry < 99 for outcome in history_of())
+
+
+def test_without_a_sample_every_row_drawn_is_labeled_and_the_budget_spent() -> None:
+    history = history_of(sample_labels=False, remove_outliers=False)
+    assert all(outcome.n_labels == outcome.n_kept for outcome in history)
+    assert sum(outcome.n_labels for outcome in history) == 90
+
+
+def test_an_l1_radius_that_does_not_shrink_holds_all_sparse_vectors() -> None:
+    first, *later = history_of(shrink_l1_radius=False)
+    assert first.phase.l1_radius == math.sqrt(3)
+    assert {outcome.phase.l1_radius for outcome in later} == {2 * math.sqrt(3)}
+
+
+def test_without_localization_the_first_phase_has_all_labels() -> None:
+    assert [outcome.phase.n_queries for outcome in history_of(localize=False)] == [90]
+    assert len(history_of()) > 1

@@ -19,19 +19,69 @@ those of `PracticalSchedule`, for all alike: what a comparison shows is what the
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from thresher.errors import LearningStopped
-from thresher.learning import PracticalSchedule, Task
-from thresher.learning.algorithm import LabelRequest, learn
-from thresher.learning.history import History, PhaseOutcome
-from thresher.learning.phase import Phase
+from thresher.learning import Phase, PhaseOutcome, PracticalSchedule, Task, complete, learn
+from thresher.learning.history import History
+from thresher.learning.practical import draw_limits
 from thresher.rivals.methods.interface import Learn, Method, Source
 from thresher.rivals.methods.klivans_long_servedio import KlivansLongServedio
 from thresher.validation import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoopSchedule(PracticalSchedule):
+    """The practical schedule for loops that leave out some steps of Algorithm 1.
+
+    Parameters
+    ----------
+    remove_outliers : run Algorithm 2; without it every row keeps its whole weight
+    prune_rows : drop rows with a huge entry
+    sample_labels : label a sample of a larger pool; without it, a phase draws as many rows as it
+        has labels for, and labels all of them
+    shrink_l1_radius : let the l1 radius shrink with the l2 radius; without it, the l1 radius is 2√s
+        after the first phase
+    localize : have phases after the first
+
+    Examples
+    --------
+    >>> task = Task(n_features=40, sparsity=4, noise_rate=0.0, label_budget=300)
+    >>> phase = LoopSchedule(sample_labels=False, localize=False).next_phase(task, ())
+    >>> phase.n_unlabeled, phase.n_queries is None
+    (300, True)
+    """
+
+    remove_outliers: bool = True
+    prune_rows: bool = True
+    sample_labels: bool = True
+    shrink_l1_radius: bool = True
+    localize: bool = True
+
+    def next_phase(self, task: Task, history: History) -> Phase | None:
+        """The next phase without the steps that are left out."""
+        phase = super().next_phase(task, history)
+        if phase is None:
+            return None
+        changes: dict[str, Any] = {}
+        if not self.remove_outliers:
+            changes["max_variance"] = math.inf
+        if not self.sample_labels and phase.n_queries is not None:
+            changes.update(draw_limits(phase.n_queries, task.n_features, phase.band_width))
+            changes["n_queries"] = None
+        if not self.prune_rows:
+            changes["max_abs_entry"] = math.inf
+        if not self.shrink_l1_radius and phase.index > 1:
+            changes["l1_radius"] = 2 * math.sqrt(task.sparsity)
+        return replace(phase, **changes)
+
+    def n_phases(self, task: Task) -> int:
+        """How many phases the task gets."""
+        return super().n_phases(task) if self.localize else 1
 
 
 @dataclass(frozen=True)
@@ -51,13 +101,13 @@ class PhaseLoop:
     >>> source = MaliciousOracle(distribution=Gaussian(40), target=random_target(40, 3, 0),
     ...                          noise_rate=0.0, adversary=None, random_state=0)
     >>> task = Task(n_features=40, sparsity=3, noise_rate=0.0, label_budget=300)
-    >>> loop = PhaseLoop(PracticalSchedule(remove_outliers=False))
+    >>> loop = PhaseLoop(LoopSchedule(remove_outliers=False))
     >>> w = loop(source, task, np.random.default_rng(0))
     >>> source.error_rate(w) < 0.01, source.n_labels <= 300
     (True, True)
     """
 
-    schedule: PracticalSchedule
+    schedule: LoopSchedule
     is_dense: bool = False
     is_realizable: bool = False
     start: Learn | None = None
@@ -73,7 +123,9 @@ class PhaseLoop:
             task = replace(task, sparsity=task.n_features)
         if self.is_realizable:
             task = replace(task, noise_rate=0.0)
-        history = drive(source, task, self.schedule, rng, self._start(source, task, rng))
+        start = self._start(source, task, rng)
+        run = learn(task, self.schedule, rng, history=start)
+        history = complete(run, source.draw, source.reveal)
         if not history:
             raise LearningStopped("the source gave no usable row in the first phase")
         return history[-1].halfspace
@@ -115,38 +167,6 @@ def _foreign_outcome(phase: Phase, halfspace: FloatArray, n_labels: int) -> Phas
     )
 
 
-def drive(
-    source: Source,
-    task: Task,
-    schedule: PracticalSchedule,
-    rng: np.random.Generator,
-    history: History = (),
-) -> History:
-    """What happened in a run of Algorithm 1 that gets everything it asks for from the source.
-
-    Examples
-    --------
-    >>> from thresher.simulate import Gaussian, MaliciousOracle, random_target
-    >>> source = MaliciousOracle(distribution=Gaussian(9), target=random_target(9, 2, 0),
-    ...                          noise_rate=0.0, adversary=None, random_state=0)
-    >>> task = Task(n_features=9, sparsity=2, noise_rate=0.0, label_budget=50)
-    >>> [outcome.n_labels for outcome in drive(source, task, PracticalSchedule(localize=False),
-    ...                                        np.random.default_rng(0))]
-    [50]
-    """
-    run = learn(task, schedule, rng, history=history)
-    answer: Any = None
-    while True:
-        try:
-            request = run.send(answer)
-        except StopIteration as end:
-            return end.value
-        if isinstance(request, LabelRequest):
-            answer = source.reveal(request.ids)
-        else:
-            answer = source.draw(request)
-
-
 def _awasthi_et_al() -> PhaseLoop:
     """Zhang's loop before Zhang: its l1 constraint does not shrink.
 
@@ -161,7 +181,7 @@ def _awasthi_et_al() -> PhaseLoop:
 DENSE_LABELS = 1.0
 
 BALCAN_LONG = PhaseLoop(
-    PracticalSchedule(
+    LoopSchedule(
         remove_outliers=False,
         prune_rows=False,
         sample_labels=False,
@@ -171,12 +191,12 @@ BALCAN_LONG = PhaseLoop(
     is_realizable=True,
 )
 HINGE_START = PhaseLoop(
-    PracticalSchedule(sparse_removal=False, prune_rows=False, min_labels_per_phase=DENSE_LABELS),
+    LoopSchedule(sparse_removal=False, prune_rows=False, min_labels_per_phase=DENSE_LABELS),
     is_dense=True,
 )
 AWASTHI_BALCAN_LONG = replace(HINGE_START, start=KlivansLongServedio())
-ZHANG = PhaseLoop(PracticalSchedule(remove_outliers=False, prune_rows=False, sample_labels=False))
-ZENG_SHEN = PhaseLoop(PracticalSchedule(localize=False, sample_labels=False))
+ZHANG = PhaseLoop(LoopSchedule(remove_outliers=False, prune_rows=False, sample_labels=False))
+ZENG_SHEN = PhaseLoop(LoopSchedule(localize=False, sample_labels=False))
 
 METHODS = (
     Method(

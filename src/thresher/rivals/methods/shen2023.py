@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thresher.learning import Task
-from thresher.learning.phase import Phase
+from thresher.learning import Phase, Task
 from thresher.oracles import Draw, DrawRequest, IdArray
 from thresher.rivals.methods.interface import Method, Source
 from thresher.rivals.methods.phase_loop import AWASTHI_BALCAN_LONG, PhaseLoop

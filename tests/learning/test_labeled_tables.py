@@ -18,8 +18,8 @@ from thresher.learning import (
     learn_from_table,
     learn_passively,
 )
-from thresher.learning.examples import LabeledRows
 from thresher.learning.history import least_trust
+from thresher.learning.samples import LabeledRows
 from thresher.learning.steps import fit
 from thresher.simulate.tables import poison
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thresher.learning.centering import around_class_medians
+from thresher.learning.steps import around_class_medians
 
 RNG = np.random.default_rng(0)
 LABELS = np.where(RNG.random(201) < 0.4, 1.0, -1.0)
