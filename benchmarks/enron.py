@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 
 from thresher import HalfspaceClassifier, HalfspaceClassifierCV
-from thresher.experiments.table_spec import CLEAN_RATE
+from thresher.experiments.spec import CLEAN_RATE
 
 CLEAN = "none"
 COLUMNS = ("attack", "planted_share", "error", "n_features", "trust_planted", "cpu_seconds")

@@ -11,8 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from benchmarks.ratio import Ratio, seconds_of
 from thresher import HalfspaceClassifier
-from thresher.simulate import random_target
-from thresher.simulate.tables import poison
+from thresher.simulate import poison, random_target
 
 N_ROWS, N_FEATURES, SPARSITY, PLANTED = 20_000, 1_000, 10, 0.05
 SAMPLING_SECONDS = 0.005

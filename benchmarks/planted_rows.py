@@ -23,9 +23,9 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from benchmarks.poisoned_tables import FRACTION
-from thresher.experiments.table_runs import load_table
-from thresher.experiments.table_spec import CLEAN_RATE
-from thresher.simulate.tables import POISON_STRENGTHS, poison
+from thresher.experiments.poisoned_table import load_table
+from thresher.experiments.spec import CLEAN_RATE
+from thresher.simulate import POISON_STRENGTHS, poison
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,15 @@ from joblib import Parallel, delayed
 
 from benchmarks.tables_report import cells_of, write_cells
 from thresher import HalfspaceClassifier
-from thresher.experiments.spec import NOBODY, THRESHER
-from thresher.experiments.table_runs import Split, fit_quietly, make_classifier, split_table
-from thresher.experiments.table_spec import TableSpec
+from thresher.experiments.poisoned_table import (
+    fit_quietly,
+    make_classifier,
+    split_table,
+)
+from thresher.experiments.spec import NO_ADVERSARY, THRESHER, TableSpec
 from thresher.rivals import SparseLogisticRegressionCV
-from thresher.simulate.tables import POISON_STRENGTHS
+from thresher.simulate import POISON_STRENGTHS
+from thresher.simulate.poisoning import PoisonedSplit
 from thresher.table_files import find_table
 
 SETS = ("spambase", "cina", "mnist_1v7", "reuters_earn_v_acq")
@@ -62,7 +66,7 @@ def measure(fit: Fit, data_dir: str) -> list[dict[str, Any]]:
     spec = TableSpec(
         table=fit.table,
         noise_rate=FRACTION if fit.attack else 0.0,
-        adversary=fit.attack or NOBODY,
+        adversary=fit.attack or NO_ADVERSARY,
         strength=fit.strength,
     )
     split = split_table(spec, fit.seed, data_dir)
@@ -85,7 +89,7 @@ def _make_model(method: str, rate: float, seed: int) -> Any:
     return make_classifier(RIVALS.get(method, method), rate, seed)
 
 
-def _fitted(model: Any, split: Split) -> dict[str, Any]:
+def _fitted(model: Any, split: PoisonedSplit) -> dict[str, Any]:
     seconds = fit_quietly(model, split)
     return {
         "error": float(1 - model.score(split.X_test, split.y_test)),

@@ -210,15 +210,15 @@ def test_a_warning_is_one_line_with_its_seed(monkeypatch, capsys) -> None:
 
 
 def test_an_interrupt_says_what_is_saved(monkeypatch, capsys, tmp_path) -> None:
-    from thresher.experiments import terminal
+    from thresher.experiments import simulation_output
 
     def run_or_stop(spec, seed, observe):
         if seed == 1:
             signal.raise_signal(signal.SIGINT)
         return run(spec, seed, observe)
 
-    run = terminal.run_simulation
-    monkeypatch.setattr(terminal, "run_simulation", run_or_stop)
+    run = simulation_output.run_simulation
+    monkeypatch.setattr(simulation_output, "run_simulation", run_or_stop)
     path = tmp_path / "runs.json"
     assert cli.main([*SMALL, "--json", str(path)]) == 130
     assert f"1 of 2 runs are saved in {path}" in capsys.readouterr().err

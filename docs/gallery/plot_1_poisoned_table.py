@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 
 from thresher import HalfspaceClassifier
 from thresher.rivals import Sever
-from thresher.simulate.tables import poison
+from thresher.simulate import poison
 
 X, y = load_breast_cancer(return_X_y=True)
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=1)

@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer
 from thresher import HalfspaceClassifier
 from thresher.auditing import examine
 from thresher.displays import FeaturesDisplay, PhasesDisplay, TrustDisplay
-from thresher.simulate.tables import poison
+from thresher.simulate import poison
 from thresher.table_files import LabeledTable
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)

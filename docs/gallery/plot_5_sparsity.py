@@ -12,7 +12,7 @@ from sklearn.datasets import make_classification
 from sklearn.model_selection import train_test_split
 
 from thresher import HalfspaceClassifierCV
-from thresher.simulate.tables import poison
+from thresher.simulate import poison
 
 X, y = make_classification(
     n_samples=1200,

@@ -14,7 +14,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from thresher.simulate.tables import POISON_STRENGTHS, poison
+from thresher.simulate import POISON_STRENGTHS, poison
 
 X, y = load_digits(return_X_y=True)
 X, y = X[np.isin(y, (3, 8))], y[np.isin(y, (3, 8))]

@@ -10,7 +10,7 @@ from cells import BLUE, GREY, HERE, ORANGE, Row, attack_name, markdown, read_cel
 from matplotlib.figure import Figure
 
 from thresher.experiments.arena.figures.styles import style_of, title_of
-from thresher.experiments.spec import NOBODY, THRESHER, SimulationSpec
+from thresher.experiments.spec import NO_ADVERSARY, THRESHER, SimulationSpec
 
 RATES = (0.05, 0.1)
 TARGET = 0.05
@@ -45,7 +45,7 @@ def ranked(cells: list[Row]) -> list[str]:
 def worst_table() -> str:
     """Every learner without noise, and in its worst case over the suite."""
     cells = read_cells("noise")
-    clean = {cell["learner"]: error(cell) for cell in cells if cell["adversary"] == NOBODY}
+    clean = {cell["learner"]: error(cell) for cell in cells if cell["adversary"] == NO_ADVERSARY}
     found = {rate: worst_by_learner(cells, rate) for rate in RATES}
     rows = []
     for name in ranked(cells):
@@ -65,7 +65,7 @@ def attack_table() -> str:
     """Attack by attack, Thresher beside the best rival with as many labels."""
     by_attack: dict[str, dict[float, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for cell in read_cells("noise"):
-        if cell["adversary"] != NOBODY and not has_more_labels(cell):
+        if cell["adversary"] != NO_ADVERSARY and not has_more_labels(cell):
             by_attack[cell["adversary"]][float(cell["noise_rate"])].append(cell)
     rows = []
     for attack, by_rate in by_attack.items():
@@ -198,8 +198,8 @@ def tails_table() -> str:
         row = [title_of(name)]
         for kind in kinds:
             own = [c for c in cells if (c["learner"], c["distribution"]) == (name, kind)]
-            clean = next(c for c in own if c["adversary"] == NOBODY)
-            worst = max((c for c in own if c["adversary"] != NOBODY), key=error)
+            clean = next(c for c in own if c["adversary"] == NO_ADVERSARY)
+            worst = max((c for c in own if c["adversary"] != NO_ADVERSARY), key=error)
             row += [f"{error(clean):.4f}", f"{error(worst):.3f}", attack_name(worst)]
         rows.append(row)
     return markdown(head, rows)
@@ -208,13 +208,13 @@ def tails_table() -> str:
 def real_table() -> str:
     """Each learner on each real table: clean, and under each attack at its worst strength."""
     cells = read_cells("real")
-    attacks = [a for a in dict.fromkeys(c["adversary"] for c in cells) if a != NOBODY]
+    attacks = [a for a in dict.fromkeys(c["adversary"] for c in cells) if a != NO_ADVERSARY]
     rows = []
     for table in dict.fromkeys(cell["table"] for cell in cells):
         here = [cell for cell in cells if cell["table"] == table]
         for name in dict.fromkeys(cell["learner"] for cell in here):
             own = {c["adversary"]: c for c in here if c["learner"] == name}
-            errors = [100 * error(own[attack]) for attack in (NOBODY, *attacks)]
+            errors = [100 * error(own[attack]) for attack in (NO_ADVERSARY, *attacks)]
             numbers = [f"{value:.1f}" for value in (*errors, max(errors))]
             rows.append([table, title_of(name), *numbers])
     return markdown(["table", "learner", "clean", *attacks, "worst"], rows)

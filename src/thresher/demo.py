@@ -5,14 +5,12 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
-from sklearn.model_selection import train_test_split
 
 from thresher.auditing import Findings, examine
 from thresher.auditing.csv_files import save_table
@@ -20,7 +18,7 @@ from thresher.estimators import HalfspaceClassifier
 from thresher.rendering.progress import progress
 from thresher.rendering.text import Column, format_columns
 from thresher.rivals import LinearSVMCV, SparseLogisticRegressionCV
-from thresher.simulate.tables import poison
+from thresher.simulate.poisoning import PoisonedSplit, poisoned_split
 from thresher.solvers.threads import one_blas_thread
 from thresher.table_files import LabeledTable
 from thresher.validation import FloatArray
@@ -45,24 +43,6 @@ METHODS: dict[str, Callable[[], Any]] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class World:
-    """A table to learn from, and clean rows to be judged by.
-
-    Attributes
-    ----------
-    X, y : what is learned from
-    is_planted : which rows of it are the attacker's
-    X_test, y_test : rows that nobody has touched
-    """
-
-    X: FloatArray
-    y: NDArray[Any]
-    is_planted: NDArray[np.bool_]
-    X_test: FloatArray
-    y_test: NDArray[Any]
-
-
 def run_demo(*, seed: int = 0, out: Path = Path("thresher-demo")) -> None:
     """Compare, examine one poisoned table, print what was found, and write the files."""
     out.mkdir(parents=True, exist_ok=True)
@@ -83,7 +63,7 @@ Each method learns from the poisoned table, and is judged on clean rows that it 
 Thresher knows that {FRACTION:.0%} may be planted, but not which; it may use {SPARSITY} features."""
 
 
-def make_world(attack: str | None, seed: int) -> World:
+def make_world(attack: str | None, seed: int) -> PoisonedSplit:
     """A split of the data with the attacker's rows.
 
     Examples
@@ -93,12 +73,7 @@ def make_world(attack: str | None, seed: int) -> World:
     ((442, 30), 44)
     """
     X, y, _ = _measurements()
-    X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=seed)
-    is_planted = np.zeros(len(y), dtype=bool)
-    if attack is not None:
-        table = poison(X, y, attack=attack, fraction=FRACTION, random_state=seed)
-        X, y, is_planted = table.X, table.y, table.is_planted
-    return World(X, y, is_planted, X_test, y_test)
+    return poisoned_split(X, y, attack=attack, fraction=FRACTION, seed=seed)
 
 
 def _measurements() -> tuple[FloatArray, NDArray[Any], list[str]]:
@@ -147,7 +122,7 @@ good rows, and methods that trust every row do better."""
 RISE = "rise over a clean table, at worst"
 
 
-def examine_world(world: World) -> Findings:
+def examine_world(world: PoisonedSplit) -> Findings:
     """What `thresher learn` would find in the poisoned table."""
     return examine(
         _as_table(world.X, world.y),
@@ -161,7 +136,7 @@ def _as_table(X: FloatArray, y: NDArray[Any]) -> LabeledTable:
     return LabeledTable(X, y, _measurements()[2], np.arange(1, len(y) + 1), "diagnosis")
 
 
-def describe_suspects(world: World, findings: Findings) -> str:
+def describe_suspects(world: PoisonedSplit, findings: Findings) -> str:
     """How many of the least trusted rows are the attacker's, and what gave them away."""
     n_planted = int(world.is_planted.sum())
     found = findings.suspicion.order[:n_planted]
@@ -177,7 +152,9 @@ What gave them away, among others: in {group.rows.size} rows said to be {group.l
 '{feature}' is {here} on average, and {elsewhere} in others said to be so."""
 
 
-def write_files(world: World, findings: Findings, errors: FloatArray, out: Path) -> Iterator[str]:
+def write_files(
+    world: PoisonedSplit, findings: Findings, errors: FloatArray, out: Path
+) -> Iterator[str]:
     """Write tables, report and picture, and tell of each."""
     save_table(findings.table, out / "poisoned.csv")
     save_table(_as_table(world.X_test, world.y_test), out / "clean.csv")

@@ -9,9 +9,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from thresher.auditing import Findings
-from thresher.demo import ATTACKS, METHODS, N_SPLITS, SHOWN, World
+from thresher.demo import ATTACKS, METHODS, N_SPLITS, SHOWN
 from thresher.files import replacing
 from thresher.rendering import palette
+from thresher.simulate.poisoning import PoisonedSplit
 from thresher.validation import FloatArray
 
 COLORS = (palette.GREEN, palette.RED, palette.LIGHT_BLUE)
@@ -19,7 +20,7 @@ MARKERS = ("o", "s", "D")
 CLEAN, PLANTED = palette.LIGHT_BLUE, palette.RED
 
 
-def draw(world: World, findings: Findings, errors: FloatArray, out: Path) -> None:
+def draw(world: PoisonedSplit, findings: Findings, errors: FloatArray, out: Path) -> None:
     """Write the picture: errors on the left, weights of the rows of one table on the right."""
     figure = Figure(figsize=(11, 4.8), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=[1.25, 1])
@@ -52,7 +53,7 @@ def _draw_errors(axes: Any, errors: FloatArray) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _draw_weights(axes: Any, world: World, findings: Findings) -> None:
+def _draw_weights(axes: Any, world: PoisonedSplit, findings: Findings) -> None:
     weight = findings.suspicion.weight
     clean, planted = weight[~world.is_planted], weight[world.is_planted]
     _, _, (_, bars) = axes.hist(

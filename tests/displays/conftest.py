@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from thresher import HalfspaceClassifier, HalfspaceClassifierCV
-from thresher.simulate.tables import PoisonedTable, poison
+from thresher.simulate import PoisonedTable, poison
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 from displays.pictures import as_svg, bare_axes, bottoms, heights, legend_of, notes
 from thresher import HalfspaceClassifier
 from thresher.displays import PhasesDisplay
-from thresher.simulate.tables import PoisonedTable
+from thresher.simulate import PoisonedTable
 
 
 def made(n_phases: int = 4, **changes: Any) -> PhasesDisplay:

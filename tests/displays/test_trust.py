@@ -12,7 +12,7 @@ from displays.pictures import as_svg, bare_axes, heights, legend_of, notes, over
 from thresher import HalfspaceClassifier, HalfspaceClassifierCV
 from thresher.displays import TrustDisplay
 from thresher.displays.trust import first_loss, lost_by_group, weights_by_phase
-from thresher.simulate.tables import PoisonedTable
+from thresher.simulate import PoisonedTable
 
 
 def outcome(n_kept: int, ids: list[int], weights: list[float], left_out: list[int]) -> Any:

@@ -20,9 +20,9 @@ from thresher.experiments import (
     run_simulation,
     save_runs,
 )
-from thresher.experiments.witness import Witness
+from thresher.experiments.observed import ObservedOracle
 from thresher.geometry import Band
-from thresher.learning import PhaseOutcome, PracticalSchedule, plan
+from thresher.learning import PhaseOutcome, PracticalSchedule
 from thresher.oracles import DrawRequest
 from thresher.rivals.methods import METHODS, draw_labeled
 from thresher.simulate import ADVERSARIES, Gaussian, LabelFlip, MaliciousOracle, random_target
@@ -200,7 +200,7 @@ def test_the_time_of_the_oracle_is_not_the_learners(monkeypatch: pytest.MonkeyPa
     assert 0 < run.seconds < time.perf_counter() - start - slept
 
 
-# -- the witness -------------------------------------------------------------------------------
+# -- the observed oracle -----------------------------------------------------------------------
 
 
 def make_oracle() -> MaliciousOracle:
@@ -213,76 +213,29 @@ def make_oracle() -> MaliciousOracle:
     )
 
 
-def test_the_witness_changes_nothing() -> None:
+def test_the_observed_oracle_changes_nothing() -> None:
     request = DrawRequest(n_rows=50, band=Band(np.zeros(5), np.inf))
-    plain, witness = make_oracle(), Witness(make_oracle())
-    expected, draw = plain.draw(request), witness.draw(request)
+    plain, observed = make_oracle(), ObservedOracle(make_oracle())
+    expected, draw = plain.draw(request), observed.draw(request)
     np.testing.assert_array_equal(draw.X, expected.X)
-    np.testing.assert_array_equal(witness.reveal(draw.ids), plain.reveal(expected.ids))
+    np.testing.assert_array_equal(observed.reveal(draw.ids), plain.reveal(expected.ids))
 
 
-def test_the_witness_counts_what_is_dirty() -> None:
+def test_the_observed_oracle_counts_what_is_dirty() -> None:
     oracle = make_oracle()
-    witness = Witness(oracle)
-    draw = witness.draw(DrawRequest(n_rows=50, band=Band(np.zeros(5), np.inf), phase=2))
-    witness.reveal(draw.ids[:10])
+    observed = ObservedOracle(oracle)
+    draw = observed.draw(DrawRequest(n_rows=50, band=Band(np.zeros(5), np.inf), phase=2))
+    observed.reveal(draw.ids[:10])
     is_dirty = ~oracle.is_clean(draw.ids)
-    assert witness.dirty_rows(phase=2) == is_dirty.mean()
-    assert witness.dirty_labels(phase=2) == is_dirty[:10].mean()
-    assert witness.dirty_rows(phase=1) is None
+    assert observed.dirty_rows(phase=2) == is_dirty.mean()
+    assert observed.dirty_labels(phase=2) == is_dirty[:10].mean()
+    assert observed.dirty_rows(phase=1) is None
 
 
 @pytest.mark.parametrize("secret", ["is_clean", "target", "adversary", "error_rate"])
-def test_the_witness_does_not_hand_out_what_the_oracle_knows(secret: str) -> None:
+def test_the_observed_oracle_hides_what_the_oracle_knows(secret: str) -> None:
     assert hasattr(make_oracle(), secret)
-    assert not hasattr(Witness(make_oracle()), secret)
-
-
-# -- the spec ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"n_features": 0}, "n_features"),
-        ({"sparsity": 61}, "sparsity must be at most"),
-        ({"noise_rate": 0.5}, "noise_rate"),
-        ({"told_noise_rate": -0.1}, "told_noise_rate"),
-        ({"distribution": "cauchy"}, "gaussian, laplace"),
-        ({"adversary": "nobody"}, "none, label-flip, .*kearns-li"),
-        ({"adversary": "none"}, "one of label-flip"),
-        ({"strength": 0.0}, "strength must be greater than 0"),
-        ({"strength": 3.0, "adversary": "label-flip"}, "strength is nothing"),
-        ({"strength": 2.0, "adversary": "linf-hijack-in-band"}, "at most 1"),
-        ({"label_budget": 0}, "label_budget"),
-        ({"target_error": 1.5}, "target_error"),
-    ],
-)
-def test_a_spec_refuses_what_cannot_be_run(changes: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        replace(SMALL, **changes)
-
-
-@pytest.mark.parametrize("name", ADVERSARIES)
-def test_every_adversary_can_be_named(name: str) -> None:
-    assert replace(SMALL, adversary=name).make_adversary() is not None
-
-
-@pytest.mark.parametrize("name", ["in-band-mass", "far-clump-in-band"])
-def test_the_strength_reaches_the_adversary(name: str) -> None:
-    made = replace(SMALL, adversary=name, strength=2.5).make_adversary()
-    assert getattr(made, "adversary", made).strength == 2.5
-
-
-def test_what_the_learner_is_told_follows_the_truth_unless_it_was_set() -> None:
-    assert replace(SMALL, noise_rate=0.2).task.noise_rate == 0.2
-    assert replace(SMALL, noise_rate=0.2, told_noise_rate=0.1).task.noise_rate == 0.1
-
-
-def test_the_floors_are_those_of_the_plan() -> None:
-    answer = plan(n_features=60, sparsity=3, target_error=0.01, noise_rate=0.0)
-    assert SMALL.label_floor(0.01) == answer.label_floor
-    assert SMALL.error_floor == pytest.approx(0.1 / 1.8)
+    assert not hasattr(ObservedOracle(make_oracle()), secret)
 
 
 # -- methods -----------------------------------------------------------------------------------
@@ -300,15 +253,21 @@ def test_a_method_is_recorded_without_phases_but_with_all_counts() -> None:
 
 
 def test_a_method_meets_the_same_world_as_thresher(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
-    monkeypatch.setattr(
-        "thresher.experiments.simulation.run_method",
-        lambda _, oracle, *__: seen.append(oracle.target) or {},
-    )
-    with pytest.raises((KeyError, TypeError)):  # nothing was learned
-        run_simulation(RIVAL, seed=3)
+    worlds = []
+
+    def make_oracle(**world: object) -> MaliciousOracle:
+        worlds.append(world)
+        return MaliciousOracle(**world)
+
+    monkeypatch.setattr("thresher.experiments.simulation.MaliciousOracle", make_oracle)
+    for spec in (RIVAL, SMALL):
+        run_simulation(spec, seed=3)
     rng = np.random.default_rng(np.random.SeedSequence(3).spawn(3)[0])
-    np.testing.assert_array_equal(seen[0], random_target(60, 3, rng))
+    target = random_target(60, 3, rng)
+    assert len(worlds) == 2
+    for world in worlds:
+        np.testing.assert_array_equal(world["target"], target)
+        assert world["adversary"] == SMALL.make_adversary()
 
 
 def with_method(monkeypatch: pytest.MonkeyPatch, learn: object) -> SimulationSpec:
@@ -376,7 +335,7 @@ def test_without_a_budget_a_method_gets_as_many_labels_as_thresher_may_pay() -> 
     [
         ({"method": "perceptron"}, "method must be one of thresher, .*zhang-2018"),
         ({"budget_factor": 0}, "budget_factor must be greater than 0"),
-        ({"schedule": {"shrink": 0.5}}, "schedule is Thresher's"),
+        ({"schedule": {"shrink": 0.5}}, "takes no schedule"),
         ({"method": "thresher", "label_budget": None, "budget_factor": 2}, "not given"),
     ],
 )

@@ -21,7 +21,7 @@ from thresher.learning import (
 from thresher.learning.history import least_trust
 from thresher.learning.samples import LabeledRows
 from thresher.learning.steps import fit
-from thresher.simulate.tables import poison
+from thresher.simulate import poison
 
 TABLE = Table(1500, 30, 3)
 TASK = Task(n_features=30, sparsity=3, noise_rate=0.02)

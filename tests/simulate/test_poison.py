@@ -8,12 +8,12 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 from thresher.simulate import POISON_STRENGTHS, PoisonedTable, poison
-from thresher.simulate.tables.attacks import PLANTERS, STRENGTHS
-from thresher.simulate.tables.clean import CleanTable
-from thresher.simulate.tables.columns import measure_columns, n_moved, scaled_norms, spread
-from thresher.simulate.tables.directions import decoy_columns, learned_pattern
-from thresher.simulate.tables.feasible import feasible_set
-from thresher.simulate.tables.models import fit
+from thresher.simulate.poisoning.attacks import PLANTERS, STRENGTHS
+from thresher.simulate.poisoning.clean import CleanTable
+from thresher.simulate.poisoning.columns import measure_columns, n_moved, scaled_norms, spread
+from thresher.simulate.poisoning.directions import decoy_columns, learned_pattern
+from thresher.simulate.poisoning.feasible import feasible_set
+from thresher.simulate.poisoning.models import fit
 
 N, D = 180, 8
 FRACTION = 0.1

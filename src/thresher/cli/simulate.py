@@ -33,7 +33,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> None:
     """Run the seeds and tell about them."""
     from thresher.experiments import SimulationSpec  # here, so that --help stays quick
-    from thresher.experiments.terminal import Output, simulate
+    from thresher.experiments.simulation_output import Output, simulate
 
     with refusing_misuse():
         spec = SimulationSpec(

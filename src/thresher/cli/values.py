@@ -71,7 +71,7 @@ def seeds(text: str) -> tuple[int, ...]:
     >>> seeds("2"), seeds("4-5,9")
     ((0, 1), (4, 5, 9))
     """
-    from thresher.experiments.seeds import parse_seeds  # here, so that --help stays quick
+    from thresher.experiments.spec import parse_seeds  # here, so that --help stays quick
 
     try:
         return parse_seeds(text)

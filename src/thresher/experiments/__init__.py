@@ -1,9 +1,8 @@
-"""Experiments: what is simulated, what came out, and how it is told. No learner imports it."""
+"""Experiments: what is simulated and what came out. No learner imports it."""
 
 from thresher.experiments.records import SimulatedPhase, SimulatedRun, load_runs, save_runs
 from thresher.experiments.simulation import run_simulation
-from thresher.experiments.spec import DISTRIBUTIONS, SimulationSpec
-from thresher.experiments.table_spec import TableSpec
+from thresher.experiments.spec import DISTRIBUTIONS, SimulationSpec, TableSpec
 
 __all__ = [
     "DISTRIBUTIONS",

@@ -4,39 +4,26 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 from functools import cache
+from importlib import import_module
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 
-from thresher.experiments.contestants import run_method
+from thresher.experiments.observed import ObservedOracle, Stopwatch
 from thresher.experiments.records import SimulatedPhase, SimulatedRun
 from thresher.experiments.spec import THRESHER, SimulationSpec, plain
-from thresher.experiments.witness import Stopwatch, Witness
 from thresher.learning import ActiveLearner, PhaseOutcome
+from thresher.rivals.methods import METHODS
 from thresher.simulate import ErrorEstimate, MaliciousOracle, random_target
 from thresher.validation import check_count
 
 Observer = Callable[[PhaseOutcome], object]
 
-# What a phase's record takes over from the learner's own.
-_OUTCOME = (
-    "n_draws",
-    "n_kept",
-    "n_pruned",
-    "weight_removed",
-    "removal_status",
-    "variance_lower",
-    "variance_upper",
-    "optimum_lower",
-    "n_queries",
-    "n_labels",
-    "n_labels_used",
-    "loss",
-    "loss_gap",
-    "loss_status",
-)
+_FROM_OUTCOME = {field.name for field in fields(SimulatedPhase)} & {
+    field.name for field in fields(PhaseOutcome)
+}
 
 
 def run_simulation(
@@ -45,14 +32,14 @@ def run_simulation(
     """The record of one run: the same spec and seed give the same record but for its seconds.
 
     Target, oracle and learner have independent random streams that the seed fixes. An exception
-    during the run is an outcome: the record says "failed", why, and how far the run got. Warnings
-    about phases without a certificate go their usual way, and are counted in the record.
+    during the run is an outcome: the record says "failed", why, and how far the run got. Phases
+    without a certificate warn as usual and are counted in the record.
 
     Parameters
     ----------
     spec : what is simulated
-    seed : integer from 0 on
-    observe : shown Thresher's own record of each phase when it is over; other methods have none
+    seed : integer ≥ 0
+    observe : called with Thresher's own record of each phase when it ends; other methods have none
 
     Examples
     --------
@@ -65,21 +52,31 @@ def run_simulation(
     streams = np.random.SeedSequence(check_count(seed, "seed", minimum=0)).spawn(3)
     target_rng, oracle_rng, learner_rng = map(np.random.default_rng, streams)
     oracle = _make_oracle(spec, target_rng, oracle_rng)
-    witness, clock = Witness(oracle), Stopwatch()
+    clock = Stopwatch()
     if spec.method == THRESHER:
-        learner = _make_learner(spec, witness, learner_rng)
-        message = _learn(learner, witness, clock, observe)
-        results = _results(learner, message, witness, oracle)
+        observed = ObservedOracle(oracle)
+        learned = _run_thresher(spec, oracle, observed, clock, learner_rng, observe)
     else:
-        results = run_method(spec, oracle, witness, clock, learner_rng)
+        observed = ObservedOracle(oracle, spec.task.label_budget)
+        learned = _run_method(spec, oracle, observed, clock, learner_rng)
+    error = None if learned.estimate is None else float(learned.estimate.value)
+    spread = None if learned.estimate is None else float(learned.estimate.standard_error)
     return SimulatedRun(
         spec=spec,
         seed=int(seed),
         versions=software_versions(),
-        seconds=clock.seconds - witness.clock.seconds,
-        label_floor=_label_floor(spec, results["error"]),
-        dirty_labels=witness.dirty_labels(),
-        **results,
+        status="failed" if learned.message else "finished",
+        message=learned.message,
+        error=error,
+        error_standard_error=spread,
+        n_labels=oracle.n_labels,
+        label_floor=_label_floor(spec, error),
+        n_queries=learned.n_queries,
+        n_draws=oracle.n_draws,
+        seconds=clock.seconds - observed.clock.seconds,
+        n_uncertified=learned.n_uncertified,
+        phases=learned.phases,
+        dirty_labels=observed.dirty_labels(),
     )
 
 
@@ -95,7 +92,66 @@ def _make_oracle(
     )
 
 
-def _make_learner(spec: SimulationSpec, pool: Witness, rng: np.random.Generator) -> ActiveLearner:
+@dataclass(frozen=True, kw_only=True)
+class _Learned:
+    """Where a learner ended: what stopped it, if anything, and the error it reached, if any."""
+
+    message: str
+    estimate: ErrorEstimate | None
+    n_queries: int
+    n_uncertified: int = 0
+    phases: tuple[SimulatedPhase, ...] = ()
+
+
+def _run_method(
+    spec: SimulationSpec,
+    oracle: MaliciousOracle,
+    observed: ObservedOracle,
+    clock: Stopwatch,
+    rng: np.random.Generator,
+) -> _Learned:
+    """Run a rival; an answer that is not a halfspace is a failure too."""
+    message, estimate, method = "", None, METHODS[spec.method]
+    try:
+        for module in method.imports:  # before the clock runs
+            import_module(module)
+        with clock:
+            halfspace = method.learn(observed, spec.task, rng)
+        estimate = oracle.estimate_error(halfspace)
+    except Exception as error:  # any exception is this seed's outcome
+        message = f"{type(error).__name__}: {error}"
+    return _Learned(message=message, estimate=estimate, n_queries=observed.n_queries)
+
+
+def _run_thresher(
+    spec: SimulationSpec,
+    oracle: MaliciousOracle,
+    observed: ObservedOracle,
+    clock: Stopwatch,
+    rng: np.random.Generator,
+    observe: Observer | None,
+) -> _Learned:
+    learner = _make_learner(spec, observed, rng)
+    message = _learn(learner, observed, clock, observe)
+    phases = tuple(_phase_record(outcome, observed, oracle) for outcome in learner.phases_)
+    return _Learned(
+        message=message,
+        estimate=_last_estimate(phases),
+        n_queries=learner.n_queries_,
+        n_uncertified=sum(not outcome.is_certified for outcome in learner.phases_),
+        phases=phases,
+    )
+
+
+def _last_estimate(phases: tuple[SimulatedPhase, ...]) -> ErrorEstimate | None:
+    if not phases:
+        return None
+    return ErrorEstimate(phases[-1].error, phases[-1].error_standard_error)
+
+
+def _make_learner(
+    spec: SimulationSpec, pool: ObservedOracle, rng: np.random.Generator
+) -> ActiveLearner:
     task = spec.task
     return ActiveLearner(
         pool,
@@ -109,9 +165,9 @@ def _make_learner(spec: SimulationSpec, pool: Witness, rng: np.random.Generator)
 
 
 def _learn(
-    learner: ActiveLearner, witness: Witness, clock: Stopwatch, observe: Observer | None
+    learner: ActiveLearner, observed: ObservedOracle, clock: Stopwatch, observe: Observer | None
 ) -> str:
-    """Let the learner ask until it is done; what stopped it before, or nothing.
+    """Let the learner ask until it is done; the error that stopped it, or an empty string.
 
     The loop of `learn_actively`, written out: a run that fails keeps the phases it finished.
     """
@@ -122,8 +178,8 @@ def _learn(
                 question = learner.ask()
                 is_over = question is None
                 if question is not None:
-                    learner.tell(witness.reveal(question.ids))
-        except Exception as error:  # whatever it is, it is what happened to this seed
+                    learner.tell(observed.reveal(question.ids))
+        except Exception as error:  # any exception is this seed's outcome
             return f"{type(error).__name__}: {error}"
         finished = learner.phases_
         if observe is not None:
@@ -134,41 +190,23 @@ def _learn(
 
 
 def _phase_record(
-    outcome: PhaseOutcome, witness: Witness, oracle: MaliciousOracle
+    outcome: PhaseOutcome, observed: ObservedOracle, oracle: MaliciousOracle
 ) -> SimulatedPhase:
     index = outcome.phase.index
-    estimate: ErrorEstimate = oracle.estimate_error(outcome.halfspace)
+    estimate = oracle.estimate_error(outcome.halfspace)
+    shared = {name: plain(getattr(outcome, name)) for name in _FROM_OUTCOME}
     return SimulatedPhase(
+        **{**shared, "fresh_error": _finite(outcome.fresh_error)},
         index=index,
-        band_width=_finite(witness.band_width(phase=index)),
+        band_width=_finite(observed.band_width(phase=index)),
         l2_radius=float(outcome.phase.l2_radius),
         outlier_fraction=float(outcome.phase.outlier_fraction),
-        fresh_error=_finite(outcome.fresh_error),
-        dirty_rows=witness.dirty_rows(phase=index),
-        dirty_weight=witness.dirty_weight(outcome.row_ids, outcome.row_weights),
-        dirty_labels=witness.dirty_labels(phase=index),
+        dirty_rows=observed.dirty_rows(phase=index),
+        dirty_weight=observed.dirty_weight(outcome.row_ids, outcome.row_weights),
+        dirty_labels=observed.dirty_labels(phase=index),
         error=float(estimate.value),
         error_standard_error=float(estimate.standard_error),
-        **{name: plain(getattr(outcome, name)) for name in _OUTCOME},
     )
-
-
-def _results(
-    learner: ActiveLearner, message: str, witness: Witness, oracle: MaliciousOracle
-) -> dict[str, Any]:
-    """What the run reached and what it cost, also if it failed on the way."""
-    phases = tuple(_phase_record(outcome, witness, oracle) for outcome in learner.phases_)
-    return {
-        "status": "failed" if message else "finished",
-        "message": message,
-        "error": phases[-1].error if phases else None,
-        "error_standard_error": phases[-1].error_standard_error if phases else None,
-        "n_labels": learner.n_labels_,
-        "n_queries": learner.n_queries_,
-        "n_draws": learner.n_draws_,
-        "n_uncertified": sum(not outcome.is_certified for outcome in learner.phases_),
-        "phases": phases,
-    }
 
 
 def _label_floor(spec: SimulationSpec, error: float | None) -> float | None:
@@ -177,7 +215,7 @@ def _label_floor(spec: SimulationSpec, error: float | None) -> float | None:
 
 
 def software_versions() -> dict[str, str]:
-    """The versions that a record needs to be believed later.
+    """The versions of Python, NumPy, SciPy and Thresher.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""What is simulated: a distribution, an adversary, and what the learner is told."""
+"""What a run is: a simulated world or a poisoned table, who learns from it, and the seeds."""
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from thresher.learning import PracticalSchedule, Task, plan
 from thresher.rivals.methods import METHODS, MISSING
 from thresher.simulate import (
     ADVERSARIES,
+    POISON_STRENGTHS,
     Adversary,
     Distribution,
     Exponential,
@@ -23,6 +24,7 @@ from thresher.simulate import (
     StudentT,
     Uniform,
 )
+from thresher.simulate.poisoning.attacks import STRENGTHS
 from thresher.validation import check_count, check_noise_rate, check_positive
 
 # By the names of the command line.
@@ -34,36 +36,46 @@ DISTRIBUTIONS: dict[str, type[Any]] = {
     "exponential": Exponential,
     "student-t": StudentT,
 }
-NOBODY = "none"
+NO_ADVERSARY = "none"
 THRESHER = "thresher"
+LATER: dict[str, Any] = {"method": THRESHER, "budget_factor": 1.0}  # fields older records lack
+CLEAN_RATE = 0.02  # the noise rate that a learner assumes for a table without planted rows
+TABLE_METHODS = (
+    THRESHER,
+    "l1-logistic",
+    "linear-svm",
+    "sever",
+    "trimmed-loss",
+    "norm-filter-l1-logistic",
+)
+MAX_SEEDS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class SimulationSpec:
-    """One experiment in numbers and names; with a seed it fixes a run completely.
+    """One simulated experiment in numbers and names; with a seed it fixes a run completely.
 
     Parameters
     ----------
     n_features : length of a row (d)
-    sparsity : features of the target, which the learner is told (s)
-    noise_rate : probability that a draw is dirty, below one half (η)
-    told_noise_rate : what the learner believes it to be; the truth if not given
-    distribution : a name in `DISTRIBUTIONS`, where clean rows come from
+    sparsity : number of features that the target uses; the learner knows it (s)
+    noise_rate : probability that a draw is dirty, below 0.5 (η)
+    told_noise_rate : the noise rate that the learner assumes; default: the true one
+    distribution : where clean rows come from, a name in `DISTRIBUTIONS`
     adversary : a name in `simulate.ADVERSARIES`; "none" is enough when the noise rate is 0
-    strength : of the adversary; its own default if not given
-    label_budget : most distinct labels that may be paid; the schedule decides if not given
-    target_error : error at which learning may stop; as far as possible if not given
-    schedule : parameters of `PracticalSchedule` that are not to have their default
-    method : "thresher", or a name in `rivals.methods.METHODS`. A method gets as many labels as
-        Thresher would
-    budget_factor : how many times as many labels the learner gets; not every method is meant for
-        few
+    strength : of the adversary; default: the adversary's own
+    label_budget : maximum number of distinct labels; default: the schedule decides
+    target_error : error at which learning may stop; default: as low as possible
+    schedule : parameters of `PracticalSchedule` that differ from their default
+    method : "thresher", or a name in `rivals.methods.METHODS`. A rival gets the label budget that
+        Thresher would get
+    budget_factor : multiplies the label budget, for methods that are not meant for few labels
 
     Raises
     ------
     TypeError, ValueError
-        For a parameter outside its range, a name that is not known (the known ones are listed), or
-        a noise rate without an adversary.
+        For a parameter outside its range, an unknown name (the known ones are listed), or a
+        positive noise rate without an adversary.
 
     Examples
     --------
@@ -77,7 +89,7 @@ class SimulationSpec:
     noise_rate: float = 0.0
     told_noise_rate: float | None = None
     distribution: str = "gaussian"
-    adversary: str = NOBODY
+    adversary: str = NO_ADVERSARY
     strength: float | None = None
     label_budget: int | None = None
     target_error: float | None = None
@@ -90,34 +102,28 @@ class SimulationSpec:
         sparsity = check_count(self.sparsity, "sparsity")
         if sparsity > n_features:
             raise ValueError(f"sparsity must be at most n_features = {n_features}, got {sparsity}")
-        check_noise_rate(self.noise_rate)
         if self.told_noise_rate is not None:
             check_noise_rate(self.told_noise_rate, "told_noise_rate")
         check_name(self.distribution, "distribution", DISTRIBUTIONS)
-        check_name(self.adversary, "adversary", (NOBODY, *ADVERSARIES))
-        if self.noise_rate > 0 and self.adversary == NOBODY:
-            raise ValueError(
-                f"adversary must make the dirty rows of noise_rate {self.noise_rate:g}: "
-                f"one of {', '.join(ADVERSARIES)}"
-            )
-        self.make_adversary()  # refuses a strength that the adversary does not have
+        _check_adversary(self.adversary, self.noise_rate, ADVERSARIES)
+        self.make_adversary()  # refuses a strength that the adversary does not take
         self.make_schedule()
         self._check_learner()
         _ = self.task
 
     @property
     def task(self) -> Task:
-        """What the learner is told."""
-        told = self.noise_rate if self.told_noise_rate is None else self.told_noise_rate
+        """What the learner knows about the problem."""
+        assumed = self.noise_rate if self.told_noise_rate is None else self.told_noise_rate
         task = Task(
             n_features=self.n_features,
             sparsity=self.sparsity,
-            noise_rate=told,
+            noise_rate=assumed,
             target_error=self.target_error,
             label_budget=self.label_budget,
         )
         budget = task.label_budget
-        if self.method != THRESHER:  # which decides itself how much of a budget it needs
+        if self.method != THRESHER:  # Thresher decides itself how much of a budget it needs
             budget = PracticalSchedule().n_labels(task)
         factor = self.budget_factor
         return replace(task, label_budget=None if budget is None else math.ceil(factor * budget))
@@ -127,12 +133,12 @@ class SimulationSpec:
         """The error that no method can promise to beat at this noise rate: η/(2(1 − η)).
 
         Kearns and Li's argument: two targets that disagree on a share η/(1 − η) of the rows can be
-        made to look the same. Against a weaker adversary a run may well end below it.
+        made to look the same. Against a weaker adversary a run may end below it.
         """
         return self.noise_rate / (2 * (1 - self.noise_rate))
 
     def label_floor(self, error: float) -> float:
-        """About how many labels any active learner needs for this error, as `plan` has it."""
+        """About how many labels any active learner needs for this error, as in `plan`."""
         answer = plan(
             n_features=self.n_features,
             sparsity=self.sparsity,
@@ -148,16 +154,16 @@ class SimulationSpec:
 
     def make_adversary(self) -> Adversary | None:
         """Who makes the dirty rows."""
-        if self.strength is not None:
-            check_positive(self.strength, "strength")
-            if not _has_strength(self.adversary):
-                raise ValueError(
-                    f"strength is nothing that the adversary {self.adversary!r} has; leave it out"
-                )
-        if self.adversary == NOBODY:
+        if self.adversary == NO_ADVERSARY:
+            _refuse_strength(self.strength)
             return None
-        options = {} if self.strength is None else {"strength": self.strength}
-        return ADVERSARIES[self.adversary](**options)
+        make = ADVERSARIES[self.adversary]
+        if self.strength is None:
+            return make()
+        check_positive(self.strength, "strength")
+        if not hasattr(make(), "strength"):
+            raise ValueError(f"adversary {self.adversary!r} takes no strength")
+        return make(strength=self.strength)
 
     def make_schedule(self) -> PracticalSchedule:
         """How the learner goes about it."""
@@ -169,8 +175,7 @@ class SimulationSpec:
     def as_record(self) -> dict[str, Any]:
         """The parameters as plain numbers and names.
 
-        Those in `LATER` only if they are not what they were before there was a choice: a record
-        and the identity of a run stay as they were.
+        Fields in `LATER` are left out at their default, so that the identity of older runs stays.
         """
         schedule = {name: plain(value) for name, value in self.schedule.items()}
         values = {**asdict(self), "schedule": schedule}
@@ -183,21 +188,72 @@ class SimulationSpec:
         if self.method in MISSING:
             raise ValueError(
                 f"method {self.method!r} needs the package {MISSING[self.method]}, which is not "
-                'installed; pip install "thresher[peers]" brings it'
+                'installed; install it with: pip install "thresher[peers]"'
             )
         check_name(self.method, "method", (THRESHER, *METHODS))
         check_positive(self.budget_factor, "budget_factor")
         if self.method != THRESHER and self.schedule:
-            raise ValueError(f"schedule is Thresher's: leave it out for the method {self.method!r}")
+            raise ValueError(f"method {self.method!r} takes no schedule; only Thresher does")
         if self.method == THRESHER and self.label_budget is None and self.budget_factor != 1:
             raise ValueError("budget_factor multiplies label_budget, which is not given")
 
 
-LATER: dict[str, Any] = {"method": THRESHER, "budget_factor": 1.0}
+@dataclass(frozen=True, kw_only=True)
+class TableSpec:
+    """One experiment on a real table; with a seed it fixes split, planted rows and learner.
+
+    Parameters
+    ----------
+    table : name of a file in the data folder, without its extension
+    noise_rate : share of planted rows in the training rows, below 0.5 (η)
+    adversary : a name in `simulate.POISON_STRENGTHS`; "none" is enough when the noise rate is 0
+    strength : of the adversary; default: its usual one
+    method : a name in `TABLE_METHODS`. Each gets the noise rate, or `CLEAN_RATE` if it is 0, and
+        chooses its other parameters by cross-validation
+
+    Raises
+    ------
+    TypeError, ValueError : a parameter outside its range, or an unknown name
+
+    Examples
+    --------
+    >>> spec = TableSpec(table="spambase", noise_rate=0.1, adversary="far-clump")
+    >>> spec.told_noise_rate, TableSpec(table="spambase").told_noise_rate
+    (0.1, 0.02)
+    """
+
+    table: str
+    noise_rate: float = 0.0
+    adversary: str = NO_ADVERSARY
+    strength: float | None = None
+    method: str = THRESHER
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.table, str) or PurePath(self.table).name != self.table:
+            raise ValueError(f"table must be a file name without its extension, got {self.table!r}")
+        _check_adversary(self.adversary, self.noise_rate, POISON_STRENGTHS)
+        check_name(self.method, "method", TABLE_METHODS)
+        if self.adversary == NO_ADVERSARY:
+            _refuse_strength(self.strength)
+        else:
+            STRENGTHS[self.adversary].checked(self.strength)
+
+    @property
+    def told_noise_rate(self) -> float:
+        """The noise rate that the learner assumes."""
+        return self.noise_rate or CLEAN_RATE
+
+    @property
+    def error_floor(self) -> None:
+        """Always None: the halfspace behind a real table is unknown."""
+
+    def as_record(self) -> dict[str, Any]:
+        """The parameters as plain numbers and names."""
+        return {name: plain(value) for name, value in asdict(self).items()}
 
 
 def plain(value: Any) -> Any:
-    """The value without its NumPy type, which JSON does not know.
+    """The value without its NumPy type, which JSON cannot hold.
 
     Examples
     --------
@@ -208,7 +264,7 @@ def plain(value: Any) -> Any:
 
 
 def check_name(value: object, name: str, known: Collection[str]) -> None:
-    """Raise if the value is none of the known names, which are listed.
+    """Raise unless the value is one of the known names; the message lists them.
 
     Examples
     --------
@@ -220,10 +276,69 @@ def check_name(value: object, name: str, known: Collection[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(known)}; got {value!r}")
 
 
-def _has_strength(adversary: str) -> bool:
-    """Whether an adversary of that name has a strength: some are all or nothing."""
-    if adversary == NOBODY:
-        return False
-    made = ADVERSARIES[adversary]()
-    inner = getattr(made, "adversary", made)  # an attack that is moved into the band
-    return "strength" in inspect.signature(type(inner)).parameters
+def _check_adversary(adversary: object, noise_rate: float, known: Collection[str]) -> None:
+    check_noise_rate(noise_rate)
+    check_name(adversary, "adversary", (NO_ADVERSARY, *known))
+    if noise_rate > 0 and adversary == NO_ADVERSARY:
+        raise ValueError(f"noise_rate {noise_rate:g} needs an adversary: one of {', '.join(known)}")
+
+
+def _refuse_strength(strength: float | None) -> None:
+    if strength is not None:
+        raise ValueError(f"strength needs an adversary; got strength={strength} and no adversary")
+
+
+# -- seeds ---------------------------------------------------------------------------------------
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """The seeds that a text stands for: a count starting from 0, or a list of seeds and ranges.
+
+    Raises
+    ------
+    ValueError : the text is neither, or stands for more than 10,000 seeds
+
+    Examples
+    --------
+    >>> parse_seeds("3"), parse_seeds("0-2,7")
+    ((0, 1, 2), (0, 1, 2, 7))
+    """
+    if _is_number(text.strip()):
+        seeds = [range(int(text))]
+    else:
+        ends = [[end.strip() for end in part.split("-")] for part in text.split(",")]
+        if not all(len(part) <= 2 and all(map(_is_number, part)) for part in ends):
+            raise _refused(text)
+        seeds = [range(int(part[0]), int(part[-1]) + 1) for part in ends]
+    n_seeds = sum(part.stop - part.start for part in seeds)
+    if not all(seeds) or n_seeds > MAX_SEEDS:
+        raise _refused(text)
+    return tuple(dict.fromkeys(seed for part in seeds for seed in part))
+
+
+def format_seeds(seeds: Iterable[int]) -> str:
+    """The distinct seeds in order, consecutive ones as ranges.
+
+    Examples
+    --------
+    >>> format_seeds([7, 0, 1, 2, 2]), format_seeds([])
+    ('0-2, 7', 'none')
+    """
+    ranges: list[list[int]] = []
+    for seed in sorted(set(seeds)):
+        if ranges and seed == ranges[-1][-1] + 1:
+            ranges[-1][1:] = [seed]
+        else:
+            ranges.append([seed])
+    return ", ".join("-".join(map(str, ends)) for ends in ranges) or "none"
+
+
+def _is_number(text: str) -> bool:
+    # Python refuses to read a number of thousands of digits, and no seed needs them.
+    return text.isascii() and text.isdigit() and len(text) <= 100
+
+
+def _refused(text: str) -> ValueError:
+    return ValueError(
+        f"seeds must be a count from 1 to {MAX_SEEDS}, or a list like 0-9 or 1,5,7; got {text!r}"
+    )

@@ -25,7 +25,7 @@ from thresher.simulate.distributions import (
     Uniform,
 )
 from thresher.simulate.oracle import MaliciousOracle
-from thresher.simulate.tables import POISON_STRENGTHS, PoisonedTable, poison
+from thresher.simulate.poisoning import POISON_STRENGTHS, PoisonedTable, poison
 from thresher.simulate.targets import random_target
 from thresher.simulate.views import Adversary, View
 

@@ -201,8 +201,11 @@ REFUSED = {
         f"{TABLES}{TABLE_ATTACK}".replace("'b'", "'../b'"),
         "table must be",
     ),
-    "number for a table": (f"{TABLES}{TABLE_ATTACK}".replace("'b'", "3"), "table must be the name"),
-    "table under no attack": (TABLES, "adversary must plant the rows"),
+    "number for a table": (
+        f"{TABLES}{TABLE_ATTACK}".replace("'b'", "3"),
+        "table must be a file",
+    ),
+    "table under no attack": (TABLES, "needs an adversary"),
     "table under an attack on oracles": (
         f"{TABLES}{TABLE_ATTACK}".replace("far-clump", "in-band-mass"),
         "adversary must be one of none, far-clump",
@@ -225,7 +228,7 @@ REFUSED = {
     ),
     "method with a schedule": (
         f"{WORLD}[[learners]]\nmethod = 'zhang-2018'\nschedule = {{ shrink = 0.5 }}",
-        "schedule is Thresher's",
+        "takes no schedule",
     ),
     "one name, two schedules": (
         f"{WORLD}{LEARNER}[[learners]]\nname = 'quick'",
@@ -246,11 +249,11 @@ REFUSED = {
     ),
     "word for a number": ("[[worlds]]\nn_features = 'many'\nsparsity = 1", "must be an integer"),
     "list in a list": (f"{WORLD}noise_rate = [[0.1]]", "noise_rate must be a number"),
-    "noise without an adversary": (f"{WORLD}noise_rate = 0.1", "adversary must make"),
+    "noise without an adversary": (f"{WORLD}noise_rate = 0.1", "needs an adversary"),
     "unknown adversary": (f"{WORLD}noise_rate = 0.1\nadversary = 'me'", "adversary must be one of"),
     "strength it has not": (
         f"{WORLD}noise_rate = 0.1\nadversary = 'label-flip'\nstrength = 2",
-        "strength = 2: strength is nothing",
+        "strength = 2: adversary .label-flip. takes no strength",
     ),
     "title": (f"title = 3\n{WORLD}", "title as a string"),
     "about": (f"about = 2020-01-01\n{WORLD}", "about as a string"),

@@ -80,7 +80,7 @@ def test_labels_that_all_agree_are_no_obstacle(name: str) -> None:
 QUICK_START = """
 import sys
 import thresher.experiments.arena.worker
-import thresher.experiments.contestants as contestants
+import thresher.experiments.observed as observed
 from thresher.experiments import SimulationSpec, run_simulation
 
 HEAVY = ("scipy.optimize", "sklearn", "sklearn.linear_model", "sklearn.svm")
@@ -88,7 +88,7 @@ HEAVY = ("scipy.optimize", "sklearn", "sklearn.linear_model", "sklearn.svm")
 def loaded():
     return [name for name in HEAVY if name in sys.modules]
 
-class Clock(contestants.Stopwatch):
+class Clock(observed.Stopwatch):
     def __enter__(self):
         self.before = loaded()
         super().__enter__()
@@ -101,7 +101,7 @@ late = []  # what was imported while a clock ran; a run would take an error for 
 assert loaded() == []
 import thresher.experiments.simulation as simulation
 simulation.Stopwatch = Clock
-for method in contestants.METHODS:
+for method in simulation.METHODS:
     spec = SimulationSpec(n_features=5, sparsity=2, label_budget=30, method=method)
     run_simulation(spec, 0)
 assert late == [], late

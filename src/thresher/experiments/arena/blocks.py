@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from thresher.experiments.arena.trials import Spec, Trial
-from thresher.experiments.spec import LATER, NOBODY, THRESHER, SimulationSpec
-from thresher.experiments.table_spec import TableSpec
+from thresher.experiments.spec import LATER, NO_ADVERSARY, THRESHER, SimulationSpec, TableSpec
 from thresher.rivals.methods import MISSING
 
 MAX_RUNS = 1_000_000
@@ -75,7 +74,7 @@ def _make_spec(
             told = " and ".join(sorted(lacking))
             raise ValueError(f"{origin} must give every world its {told}, or a table")
     if merged.get("noise_rate", 0) == 0:  # whoever the adversary is, it has nothing to do
-        merged.update(adversary=NOBODY, strength=None)
+        merged.update(adversary=NO_ADVERSARY, strength=None)
     try:
         if "table" in merged:
             return _table_spec(merged, learner)

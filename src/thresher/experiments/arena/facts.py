@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from thresher.experiments.arena.standings import Standings, count_runs
-from thresher.experiments.seeds import format_seeds as format_seeds
+from thresher.experiments.spec import format_seeds as format_seeds
 from thresher.rendering.progress import duration
 from thresher.rendering.text import count
 

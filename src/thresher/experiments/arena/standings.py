@@ -16,8 +16,7 @@ from thresher.experiments.arena.summary import (
 )
 from thresher.experiments.arena.sweep import Sweep
 from thresher.experiments.arena.trials import FlatRecord
-from thresher.experiments.spec import LATER
-from thresher.experiments.table_spec import TableSpec
+from thresher.experiments.spec import LATER, TableSpec
 
 # What makes a world: everything but who plays in it.
 _PLAYERS = {"adversary", "strength", *LATER}

@@ -30,7 +30,7 @@ The blocks are multiplied, and a list inside a block stands for each of its valu
     label_budget = 200
 
 A world may be a real table instead, a file of that name in the data folder, with the adversaries of
-`simulate.poison` and the methods of `table_spec.TABLE_METHODS`::
+`simulate.poison` and the methods of `spec.TABLE_METHODS`::
 
     [[worlds]]
     table = ["spambase", "cina"]
@@ -53,8 +53,7 @@ from typing import Any
 from thresher.errors import DamagedFile
 from thresher.experiments.arena.blocks import KINDS, check_keys, expand_blocks, skipped_methods
 from thresher.experiments.arena.trials import Spec, Trial, fingerprint
-from thresher.experiments.seeds import parse_seeds
-from thresher.experiments.table_spec import TableSpec
+from thresher.experiments.spec import TableSpec, parse_seeds
 from thresher.validation import check_positive
 
 SHIPPED = Path(__file__).parent / "specs"

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from thresher.experiments.simulation import run_simulation, software_versions
-from thresher.experiments.spec import SimulationSpec
-from thresher.experiments.table_spec import TableSpec
+from thresher.experiments.spec import SimulationSpec, TableSpec
 
 Spec: TypeAlias = SimulationSpec | TableSpec
 Status: TypeAlias = Literal["finished", "failed", "timed out", "died"]
@@ -94,7 +93,7 @@ class Trial:
             run = run_simulation(self.spec, self.seed)
             outcome = {name: getattr(run, name) for name in _OUTCOME}
             return self._finished({**outcome, "n_phases": len(run.phases)})
-        from thresher.experiments.table_runs import run_table  # scikit-learn takes a second
+        from thresher.experiments.poisoned_table import run_table  # scikit-learn takes a second
 
         if data_dir is None:
             raise ValueError(f"data_dir must be the folder with the table {self.spec.table!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -130,6 +130,12 @@ class MovedIntoBand:
                 "adversary must be an object with corrupt(n_rows, view, rng), "
                 f"got {self.adversary!r}"
             )
+
+    @property
+    def strength(self) -> float:
+        """The other adversary's strength; an `AttributeError` if it has none."""
+        strength: float = cast(Any, self.adversary).strength
+        return strength
 
     def corrupt(
         self, n_rows: int, view: View, rng: np.random.Generator

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from thresher.experiments.arena.standings import Standings
 from thresher.experiments.arena.summary import WORST_ERROR, Cell
-from thresher.experiments.seeds import format_seeds
+from thresher.experiments.spec import format_seeds
 from thresher.rendering.text import count
 
 

@@ -25,7 +25,7 @@ from thresher.experiments.arena.figures.worlds import (
 )
 from thresher.experiments.arena.standings import Standings, World, grouped
 from thresher.experiments.arena.summary import Cell
-from thresher.experiments.spec import NOBODY
+from thresher.experiments.spec import NO_ADVERSARY
 
 BY_ATTACK, WORST_CASE = "error by noise", "worst case by noise"
 FLOOR = "no method can promise less than the floor of Kearns and Li, η/(2(1 − η))"
@@ -107,7 +107,7 @@ def _panels(standings: Standings, worlds: Sequence[World]) -> Iterator[Panel]:
     attacks = dict.fromkeys(cell.key["adversary"] for cell in cells_in(worlds))
     for attack in attacks:
         known = [world for world in worlds if _cells_of(world, attack)]
-        if attack == NOBODY or len(known) < 2:
+        if attack == NO_ADVERSARY or len(known) < 2:
             continue
         curves = (
             Curve(name, _points(standings, known, attack, name))
@@ -118,7 +118,7 @@ def _panels(standings: Standings, worlds: Sequence[World]) -> Iterator[Panel]:
 
 def _cells_of(world: World, attack: str) -> list[Cell]:
     """The cells under the attack, or without one in a world that has no noise."""
-    wanted = attack if world.key["noise_rate"] else NOBODY
+    wanted = attack if world.key["noise_rate"] else NO_ADVERSARY
     return [cell for cell in world.worst if cell.key["adversary"] == wanted]
 
 

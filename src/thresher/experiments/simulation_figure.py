@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, PercentFormatter
 
 from thresher.experiments.records import SimulatedPhase, SimulatedRun
-from thresher.experiments.tables import describe_spec
+from thresher.experiments.simulation_output import describe_spec
 from thresher.rendering import palette
 from thresher.validation import FloatArray
 

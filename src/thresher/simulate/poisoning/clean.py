@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from thresher.simulate.tables.columns import Columns, measure_columns
+from thresher.simulate.poisoning.columns import Columns, measure_columns
 from thresher.validation import FloatArray, Rows, is_sparse
 
 

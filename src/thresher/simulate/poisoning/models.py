@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from scipy.special import expit
 
-from thresher.simulate.tables.clean import CleanTable
+from thresher.simulate.poisoning.clean import CleanTable
 from thresher.validation import FloatArray
 
 RIDGE = 1e-3  # times the squared norm of the weights, against a mean loss per row

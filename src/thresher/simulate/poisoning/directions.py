@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.geometry import hard_threshold
-from thresher.simulate.tables.clean import CleanTable
-from thresher.simulate.tables.columns import spread
-from thresher.simulate.tables.models import fit
+from thresher.simulate.poisoning.clean import CleanTable
+from thresher.simulate.poisoning.columns import spread
+from thresher.simulate.poisoning.models import fit
 from thresher.validation import FloatArray
 
 MAX_SUPPORT = 100  # columns that a planted row touches: few beside the words of a text table

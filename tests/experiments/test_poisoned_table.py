@@ -11,11 +11,11 @@ import scipy.sparse as sp
 
 from thresher import cli
 from thresher.errors import UnreadableTable
-from thresher.experiments import table_runs
+from thresher.experiments import poisoned_table
 from thresher.experiments.arena import Sweep, Trial, Workforce, run_sweep
 from thresher.experiments.arena.report import load_standings, make_page
-from thresher.experiments.table_runs import load_table, make_classifier, run_table, split_table
-from thresher.experiments.table_spec import TABLE_METHODS, TableSpec
+from thresher.experiments.poisoned_table import load_table, make_classifier, run_table, split_table
+from thresher.experiments.spec import TABLE_METHODS, TableSpec
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(300, 6))
@@ -70,7 +70,7 @@ def test_what_a_learner_raises_is_an_outcome(
     def refuse(*_: object) -> float:
         raise MemoryError("too much")
 
-    monkeypatch.setattr(table_runs, "fit_quietly", refuse)
+    monkeypatch.setattr(poisoned_table, "fit_quietly", refuse)
     outcome = run_table(POISONED, 0, data_dir)
     assert (outcome["status"], outcome["message"]) == ("failed", "MemoryError: too much")
     assert outcome["error"] is None

@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from thresher.simulate.tables.clean import CleanTable
-from thresher.simulate.tables.decoys import min_max, model_targeted
-from thresher.simulate.tables.planted import Planted, far_clump, linf_hijack, on_support_tilt
+from thresher.simulate.poisoning.clean import CleanTable
+from thresher.simulate.poisoning.decoys import min_max, model_targeted
+from thresher.simulate.poisoning.planted import Planted, far_clump, linf_hijack, on_support_tilt
 from thresher.validation import check_number
 
 Planter: TypeAlias = Callable[[CleanTable, int, float, np.random.Generator], Planted]

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.simulate.tables.attacks import LABEL_FLIP, PLANTERS, STRENGTHS
-from thresher.simulate.tables.clean import CleanTable
-from thresher.simulate.tables.kinds import check_numbers, picked, stacked
-from thresher.simulate.tables.planted import Planted, flipped_rows
+from thresher.simulate.poisoning.attacks import LABEL_FLIP, PLANTERS, STRENGTHS
+from thresher.simulate.poisoning.clean import CleanTable
+from thresher.simulate.poisoning.kinds import check_numbers, picked, stacked
+from thresher.simulate.poisoning.planted import Planted, flipped_rows
 from thresher.validation import FloatArray, Rows, check_fraction, generator_from, is_sparse
 
 LARGEST = 1e140  # its square, times the number of rows, is still a number
+TEST_SHARE = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +111,56 @@ def poison(
         is_planted=is_planted[order],
         origins=np.where(order < table.n_rows, order, -1),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class PoisonedSplit:
+    """Training rows, some of them planted, and clean rows to test on.
+
+    Parameters
+    ----------
+    X, y : the training rows
+    is_planted : which of them are the attacker's
+    X_test, y_test : clean rows
+    """
+
+    X: Any
+    y: NDArray[Any]
+    is_planted: NDArray[np.bool_]
+    X_test: Any
+    y_test: NDArray[Any]
+
+
+def poisoned_split(
+    X: Any,
+    y: Any,
+    *,
+    attack: str | None,
+    fraction: float,
+    strength: float | None = None,
+    seed: int,
+) -> PoisonedSplit:
+    """A stratified split, 70 % to train on and 30 % to test on, with poison in the training rows.
+
+    The planted rows are made from the training rows alone. Without an attack all rows are clean.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(900, 5))
+    >>> split = poisoned_split(X, X[:, 0] > 0, attack="far-clump", fraction=0.1, seed=0)
+    >>> split.X.shape, int(split.is_planted.sum()), split.X_test.shape
+    ((700, 5), 70, (270, 5))
+    """
+    # Here and not above: scikit-learn takes longer to import than the rest of the laboratory.
+    from sklearn.model_selection import train_test_split
+
+    X, X_test, y, y_test = train_test_split(
+        X, y, test_size=TEST_SHARE, stratify=y, random_state=seed
+    )
+    if attack is None:
+        return PoisonedSplit(X, y, np.zeros(len(y), dtype=bool), X_test, y_test)
+    poisoned = poison(X, y, attack=attack, fraction=fraction, strength=strength, random_state=seed)
+    return PoisonedSplit(poisoned.X, poisoned.y, poisoned.is_planted, X_test, y_test)
 
 
 @dataclass(frozen=True, eq=False)

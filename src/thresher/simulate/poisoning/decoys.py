@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from thresher.simulate.tables.clean import CleanTable
-from thresher.simulate.tables.feasible import FeasibleSet, copies_of, feasible_set
-from thresher.simulate.tables.models import (
+from thresher.simulate.poisoning.clean import CleanTable
+from thresher.simulate.poisoning.feasible import FeasibleSet, copies_of, feasible_set
+from thresher.simulate.poisoning.models import (
     Additions,
     LinearModel,
     fit,
@@ -21,7 +21,7 @@ from thresher.simulate.tables.models import (
     risk,
     smoothness,
 )
-from thresher.simulate.tables.planted import Planted
+from thresher.simulate.poisoning.planted import Planted
 from thresher.validation import FloatArray
 
 _N_REFITS = 20

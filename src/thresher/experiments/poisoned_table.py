@@ -1,22 +1,18 @@
-"""A learner's run on a real table, from a spec and a seed to what came out."""
+"""A learner's run on a poisoned real table, from a spec and a seed to what came out."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.model_selection import train_test_split
 
 from thresher.errors import UnreadableTable
 from thresher.estimators import HalfspaceClassifierCV
-from thresher.experiments.spec import THRESHER
-from thresher.experiments.table_spec import TableSpec
+from thresher.experiments.spec import THRESHER, TableSpec
 from thresher.rivals import (
     IterativeTrimmedLoss,
     LinearSVMCV,
@@ -24,10 +20,8 @@ from thresher.rivals import (
     Sever,
     SparseLogisticRegressionCV,
 )
-from thresher.simulate.tables import poison
+from thresher.simulate.poisoning import PoisonedSplit, poisoned_split
 from thresher.table_files import LabeledTable, find_table, read_table
-
-TEST_SHARE = 0.3
 
 
 def load_table(data_dir: str | Path, name: str) -> LabeledTable:
@@ -35,7 +29,7 @@ def load_table(data_dir: str | Path, name: str) -> LabeledTable:
 
     Raises
     ------
-    UnreadableTable : there is no such file, or it holds no table of two classes
+    UnreadableTable : the file does not exist, or is not a table with two classes
 
     Examples
     --------
@@ -49,50 +43,30 @@ def load_table(data_dir: str | Path, name: str) -> LabeledTable:
     if path is None:
         raise UnreadableTable(
             Path(data_dir) / name,
-            "is no table",
-            advice="a table of that name, in a format that `read_table` knows, is to be there",
+            "does not exist",
+            advice="put a table of that name there, in a format that `read_table` reads",
         )
     return _read(path)
 
 
-_read = cache(read_table)  # a worker meets the same table again and again
+_read = cache(read_table)  # a worker meets the same table many times
 
 
-@dataclass(frozen=True, eq=False)
-class Split:
-    """Rows to learn from, of which some may be planted, and clean ones to be judged by."""
-
-    X: Any
-    y: NDArray[Any]
-    is_planted: NDArray[np.bool_]
-    X_test: Any
-    y_test: NDArray[Any]
-
-
-def split_table(spec: TableSpec, seed: int, data_dir: str | Path) -> Split:
-    """The table as the spec and the seed have it: 70 % to learn from, stratified, then poisoned.
-
-    The planted rows are made from the rows to learn from alone.
-    """
+def split_table(spec: TableSpec, seed: int, data_dir: str | Path) -> PoisonedSplit:
+    """The spec's table, split and poisoned."""
     table = load_table(data_dir, spec.table)
-    X, X_test, y, y_test = train_test_split(
-        table.X, table.y, test_size=TEST_SHARE, stratify=table.y, random_state=seed
-    )
-    if not spec.noise_rate:
-        return Split(X, y, np.zeros(len(y), dtype=bool), X_test, y_test)
-    poisoned = poison(
-        X,
-        y,
-        attack=spec.adversary,
+    return poisoned_split(
+        table.X,
+        table.y,
+        attack=spec.adversary if spec.noise_rate else None,
         fraction=spec.noise_rate,
         strength=spec.strength,
-        random_state=seed,
+        seed=seed,
     )
-    return Split(poisoned.X, poisoned.y, poisoned.is_planted, X_test, y_test)
 
 
 def make_classifier(method: str, noise_rate: float, seed: int) -> Any:
-    """The classifier of that name, unfitted, told the noise rate.
+    """The classifier of that name, unfitted; those that take a noise rate get it.
 
     Examples
     --------
@@ -104,16 +78,16 @@ def make_classifier(method: str, noise_rate: float, seed: int) -> Any:
     plain = {"l1-logistic": SparseLogisticRegressionCV, "linear-svm": LinearSVMCV}
     if method in plain:
         return plain[method](random_state=seed)
-    told = {
+    robust = {
         "sever": Sever,
         "trimmed-loss": IterativeTrimmedLoss,
         "norm-filter-l1-logistic": NormFilter,
     }
-    return told[method](noise_rate, random_state=seed)
+    return robust[method](noise_rate, random_state=seed)
 
 
-def fit_quietly(model: Any, split: Split) -> float:
-    """Fit without warnings; the CPU seconds that it took."""
+def fit_quietly(model: Any, split: PoisonedSplit) -> float:
+    """Fit without warnings; the CPU seconds it took."""
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -122,9 +96,9 @@ def fit_quietly(model: Any, split: Split) -> float:
 
 
 def run_table(spec: TableSpec, seed: int, data_dir: str | Path) -> dict[str, Any]:
-    """How the run ended and what it cost, under the names of a simulated run.
+    """How the run ended and what it cost, under the names of a simulated run's record.
 
-    All labels of the rows to learn from are paid. Whatever the learner raises is an outcome.
+    The labels of all training rows are paid. An exception of the learner is an outcome.
 
     Examples
     --------
@@ -142,7 +116,7 @@ def run_table(spec: TableSpec, seed: int, data_dir: str | Path) -> dict[str, Any
     try:
         seconds = fit_quietly(model, split)
         error = float(1 - model.score(split.X_test, split.y_test))
-    except Exception as caught:  # whatever it is, it is what happened to this seed
+    except Exception as caught:  # any exception is this seed's outcome
         message = f"{type(caught).__name__}: {caught}"
     phases = getattr(model, "phases_", ())
     spread = None if error is None else float(np.sqrt(error * (1 - error) / len(split.y_test)))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from thresher.experiments import SimulatedRun, SimulationSpec, run_simulation
-from thresher.experiments.tables import describe_phases, describe_seeds, describe_spec
+from thresher.experiments.simulation_output import describe_phases, describe_seeds, describe_spec
 from thresher.rendering.text import Column, format_columns, rate
 
 SPEC = SimulationSpec(
@@ -122,7 +122,7 @@ def test_a_written_rate_keeps_two_digits(error: float) -> None:
 @pytest.fixture
 def draw_runs():
     pytest.importorskip("matplotlib")
-    from thresher.experiments.figures import draw_runs
+    from thresher.experiments.simulation_figure import draw_runs
 
     return draw_runs
 
@@ -144,7 +144,7 @@ def test_a_picture_of_failures_and_of_zero_errors_is_drawn(run, draw_runs, tmp_p
 
 def test_runs_of_different_lengths_keep_their_last_error() -> None:
     pytest.importorskip("matplotlib")
-    from thresher.experiments.figures import carried_forward, median_by_phase
+    from thresher.experiments.simulation_figure import carried_forward, median_by_phase
 
     table = np.array([[0.3, 0.1, 0.05], [0.2, 0.15, np.nan]])
     np.testing.assert_allclose(median_by_phase(carried_forward(table)), [0.25, 0.125, 0.1])

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.simulate.tables.clean import CleanTable, placed, replaced
-from thresher.simulate.tables.columns import Columns, n_moved, scaled_norms
+from thresher.simulate.poisoning.clean import CleanTable, placed, replaced
+from thresher.simulate.poisoning.columns import Columns, n_moved, scaled_norms
 from thresher.validation import FloatArray, Rows, is_sparse
 
 _QUANTILE = 0.99

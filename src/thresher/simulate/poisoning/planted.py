@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.simulate.adversaries.directions import random_labels
-from thresher.simulate.tables.clean import CleanTable, part_of, replaced
-from thresher.simulate.tables.directions import decoy_columns, learned_pattern
-from thresher.simulate.tables.models import fit
+from thresher.simulate.poisoning.clean import CleanTable, part_of, replaced
+from thresher.simulate.poisoning.directions import decoy_columns, learned_pattern
+from thresher.simulate.poisoning.models import fit
 from thresher.validation import FloatArray, Rows
 
 _SUREST_SHARE = 0.25
