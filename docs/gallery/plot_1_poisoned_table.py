@@ -1,9 +1,9 @@
 """
-A poisoned table, and classifiers that learn from it
-====================================================
+Four classifiers on a poisoned table
+====================================
 
-One training row in ten is planted by an attacker who saw the table. Four classifiers learn from
-it, and are tested on clean rows.
+An attacker who saw the table plants one training row in ten. Four classifiers learn from it and
+are tested on clean rows.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +23,8 @@ X, y = load_breast_cancer(return_X_y=True)
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=1)
 
 # %%
-# The classifiers. Thresher and Sever are told how many rows may be planted; the others have no
-# use for that number.
+# Thresher and Sever take the share of rows that may be planted as ``noise_rate``; the other two
+# have no such parameter.
 
 classifiers = {
     "Thresher": HalfspaceClassifier(sparsity=10, noise_rate=0.1, random_state=0),
@@ -34,7 +34,7 @@ classifiers = {
 }
 
 # %%
-# Each attack makes its rows from the training rows alone, within the range of every column.
+# Each attack makes its rows from the training rows alone, within the range of each column.
 
 attacks = ["none", "far-clump", "on-support-tilt", "linf-hijack", "model-targeted"]
 errors = np.zeros((len(classifiers), len(attacks)))
@@ -47,14 +47,14 @@ for column, attack in enumerate(attacks):
         errors[row, column] = 1 - classifier.fit(table_X, table_y).score(X_test, y_test)
 
 # %%
-# What they get wrong on clean rows.
+# The error on clean rows:
 
 figure, axes = plt.subplots(figsize=(9, 4), layout="constrained")
 places = np.arange(len(attacks))
 for row, (name, hatch) in enumerate(zip(classifiers, ["", "//", "..", "xx"])):
     axes.bar(places + 0.2 * (row - 1.5), errors[row], 0.18, label=name, hatch=hatch, ec="white")
 axes.set_xticks(places, attacks)
-axes.set_xlabel("what was planted (one row in ten)")
+axes.set_xlabel("attack (one row in ten planted)")
 axes.yaxis.set_major_formatter("{x:.0%}")
 axes.set_ylabel("error on clean rows")
 axes.spines[["top", "right"]].set_visible(False)
@@ -62,7 +62,7 @@ axes.legend(frameon=False)
 plt.show()
 
 # %%
-# This is one split of one small table of 171 test rows, where one row is .6 %. The studies have
+# This is one split of one small table: with 171 test rows, one row is 0.6 %. The studies have
 # :doc:`more tables and more splits </studies/real-tables>`.
 
 print(f"{'':20}" + "".join(f"{attack:>17}" for attack in attacks))

@@ -2,9 +2,9 @@
 Which rows look planted, and why
 ================================
 
-Planted rows lose their trust while Thresher learns. Pictures show who lost it, when, what was
-proven in each phase, and which features the model uses. `examine` sorts the rows by suspicion,
-and says in which features the suspects stand out.
+Planted rows lose their trust while Thresher learns. The pictures show which rows lost it, what was
+proven in each phase, and which features the model uses. `examine` sorts the rows by suspicion and
+names the features in which the suspects stand out.
 """
 
 import matplotlib.pyplot as plt
@@ -23,28 +23,28 @@ table = poison(X, diagnosis, attack="on-support-tilt", fraction=0.08, random_sta
 model = HalfspaceClassifier(sparsity=8, noise_rate=0.08, random_state=0).fit(table.X, table.y)
 
 # %%
-# Here we know who planted what, so that the groups can be compared. On a table of your own, leave
-# ``groups`` out, or give the labels.
+# Here we know which rows are planted, so we can compare the two groups. On your own table, omit
+# ``groups`` or pass the labels.
 
 origin = np.where(table.is_planted, "planted", "clean")
 TrustDisplay.from_estimator(model, groups=origin)
 plt.show()
 
 # %%
-# Low trust is no proof that a row was planted: clean rows that are unusual lose some, too.
+# Low trust does not prove that a row was planted: unusual clean rows also lose some.
 
 PhasesDisplay.from_estimator(model)
 plt.show()
 
 # %%
-# The features of the model, with weights in scaled columns.
+# The features of the model, with their coefficients in scaled columns.
 
 FeaturesDisplay.from_estimator(model)
 plt.show()
 
 # %%
-# ``examine`` does all that ``thresher audit`` does: it chooses the sparsity, gives each row one
-# weight, and takes the rows of least weight, as many as may be planted, for suspects.
+# ``examine`` does what ``thresher audit`` does: it chooses the sparsity and gives each row one
+# weight. The suspects are the rows of least weight, up to a share of ``noise_rate``.
 
 labeled = LabeledTable(
     X=table.X.to_numpy(),
@@ -58,7 +58,7 @@ n_right = int(table.is_planted[findings.suspects].sum())
 print(f"{n_right} of {len(findings.suspects)} suspects were planted")
 
 # %%
-# Why these rows: the features in which a group of suspects differs from its class.
+# Why these rows? The features in which a group of suspects differs from its class:
 
 for group in findings.groups:
     print(f"{len(group.rows)} rows labeled {group.label}, {group.ratio:.1f} times as far out:")

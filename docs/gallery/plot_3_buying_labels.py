@@ -1,9 +1,9 @@
 """
-Buying few labels, stopping, and going on
-=========================================
+Buying few labels, stopping and resuming
+========================================
 
-A pool of rows without labels, of which somebody owns one in twenty. The learner asks for labels
-of the rows that are worth it. Halfway the run is saved, and another learner goes on with it.
+A pool of unlabeled rows, one in twenty of them an attacker's. The learner asks for the labels that
+are worth their price. Halfway, the run is saved, and another learner resumes it.
 """
 
 import tempfile
@@ -19,16 +19,16 @@ from thresher.rivals import SparseLogisticRegressionCV
 from thresher.simulate import Gaussian, InBandMass, MaliciousOracle, random_target
 
 # %%
-# What will it cost? `plan` says so before anything is bought.
+# `plan` estimates the cost before anything is bought.
 
 cost = plan(n_features=200, sparsity=5, target_error=0.05, noise_rate=0.02)
 print(f"{cost.practical.labels} labels in {cost.practical.phases} phases")
-print(f"without any noise, any method needs about {cost.label_floor:.0f}")
+print(f"even without noise, every method needs about {cost.label_floor:.0f}")
 
 
 # %%
-# A laboratory stands for the world: its adversary watches the learner, and puts its rows where
-# the learner looks.
+# A simulation takes the place of the world. Its adversary watches the learner and puts its rows
+# where the learner looks.
 
 
 def make_world():
@@ -46,24 +46,24 @@ learner = ActiveLearner(world, sparsity=5, noise_rate=0.05, label_budget=600, ra
 for _ in range(2):
     question = learner.ask()
     print(f"phase {question.phase} asks for {question.ids.size} labels")
-    learner.tell(world.reveal(question.ids))  # you, a lab, a crowd
+    learner.tell(world.reveal(question.ids))  # your answers, a lab's, a crowd's
 
 # %%
-# The run is saved with the labels that were paid, and restored: nothing is paid twice. For a
-# table, the pool would be the same table again.
+# The saved run holds the labels already paid for, so nothing is paid twice. If the pool is a table,
+# pass the same table to ``restore``.
 
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "run.npz"
     learner.save(path)
     learner = ActiveLearner.restore(path, world)
-print(f"{learner.n_labels_} labels are still there")
+print(f"restored with {learner.n_labels_} labels")
 
 while (question := learner.ask()) is not None:
     learner.tell(world.reveal(question.ids))
 print(f"error {world.error_rate(learner.halfspace_):.3f} with {learner.n_labels_} labels")
 
 # %%
-# Beside it, L1 logistic regression with as many labels, of rows as they come.
+# For comparison: L1 logistic regression with the same number of labels, on rows as they come.
 
 n_labels = np.cumsum([outcome.n_labels for outcome in learner.phases_])
 errors = [world.error_rate(outcome.halfspace) for outcome in learner.phases_]
@@ -80,8 +80,8 @@ for n in n_labels:
     passive_errors.append(1 - plain.score(clean, truth))
 
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
-axes.plot(n_labels, errors, "o-", label="Thresher, asks")
-axes.plot(n_labels, passive_errors, "s--", label="L1 logistic regression, takes what comes")
+axes.plot(n_labels, errors, "o-", label="Thresher (active)")
+axes.plot(n_labels, passive_errors, "s--", label="L1 logistic regression (passive)")
 axes.axhline(0.05 / (2 * 0.95), color="gray", ls=":", label="unavoidable in the worst case")
 axes.set(xlabel="labels bought", ylabel="error on clean rows", ylim=(0, None))
 axes.yaxis.set_major_formatter("{x:.0%}")

@@ -2,8 +2,8 @@
 Removing outliers, and checking the proof
 =========================================
 
-`remove_outliers` gives every row a weight, and proves how much variance these weights leave in
-any sparse direction. The proof can be checked without trusting the solver that found it.
+`remove_outliers` gives every row a weight and proves how much variance these weights leave in any
+sparse direction. The proof can be checked without trusting the solver that found it.
 """
 
 from dataclasses import replace
@@ -20,30 +20,30 @@ is_planted = np.arange(2000) < 80
 X[is_planted, :8] += 3 * rng.choice([-1, 1], size=(80, 1))  # in 8 of the features
 
 # %%
-# Directions of up to 8 features have an l1 norm of at most √8 at length one; 4 leaves some room.
+# A unit direction over at most 8 features has an l1 norm of at most √8; 4 leaves some room.
 
 question = {"l2_radius": 1.0, "l1_radius": 4.0, "outlier_fraction": 0.05}
 removal = remove_outliers(X, **question)
 print(removal.status)
-print(f"variance between {removal.variance_lower:.3f} and {removal.variance_upper:.3f}, proven")
-print(f"no weights could bring it below {removal.optimum_lower:.3f}")
+print(f"proven: variance between {removal.variance_lower:.3f} and {removal.variance_upper:.3f}")
+print(f"proven: no weights reach less than {removal.optimum_lower:.3f}")
 before = remove_outliers(X, **question | {"outlier_fraction": 0.0})
-print(f"with all rows it is at least {before.variance_lower:.3f}")
+print(f"with all rows: at least {before.variance_lower:.3f}")
 
 # %%
-# `thresher.certificates` imports nothing but NumPy. It recomputes everything from the rows, with
-# room for rounding on the safe side.
+# `thresher.certificates` imports only NumPy. It recomputes everything from the rows and errs on the
+# safe side in rounding.
 
 print(accepts_removal(X, removal, **question))
 
 # %%
-# A claim that is better than what was proven is refused, and so are other weights.
+# It rejects a claim better than what was proven, and the same claim about other weights.
 
 print(accepts_removal(X, replace(removal, variance_upper=0.9 * removal.variance_upper), **question))
 print(accepts_removal(X, replace(removal, weights=np.ones(2000)), **question))
 
 # %%
-# In the direction of largest variance among all rows, the planted ones lie far out on both sides.
+# Along the direction of largest variance over all rows, the planted rows lie far out on both sides.
 # They lose their weight.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")

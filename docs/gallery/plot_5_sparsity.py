@@ -2,8 +2,8 @@
 Choosing the sparsity
 =====================
 
-`HalfspaceClassifierCV` tries several numbers of features on held-out rows. Planted rows are among
-those, so every row counts with its trust.
+`HalfspaceClassifierCV` compares several numbers of features on held-out rows. Some of those may be
+planted, so every row is weighted by its trust.
 """
 
 import matplotlib.pyplot as plt
@@ -28,11 +28,11 @@ X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
 table = poison(X, y, attack="far-clump", fraction=0.05, random_state=0)
 chosen = HalfspaceClassifierCV(sparsities=(1, 2, 4, 8, 40), noise_rates=(0.05,), random_state=0)
 chosen.fit(table.X, table.y)
-print(f"{chosen.sparsity_} features; error on new rows {1 - chosen.score(X_test, y_test):.1%}")
+print(f"{chosen.sparsity_} features; test error {1 - chosen.score(X_test, y_test):.1%}")
 
 # %%
-# ``path_`` has what was seen. Of the choices within one standard error of the best, the sparsest
-# is taken.
+# ``path_`` has the error of every choice. The sparsest within one standard error of the best is
+# chosen.
 
 sparsities = [point.sparsity for point in chosen.path_]
 errors = np.array([point.error for point in chosen.path_])
@@ -42,16 +42,16 @@ best = errors.argmin()
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 axes.errorbar(sparsities, errors, spreads, fmt="o-", capsize=4)
 axes.axhline(errors[best] + spreads[best], color="gray", ls=":", label="best + one standard error")
-axes.axvline(chosen.sparsity_, color="tab:red", ls="--", label="taken")
+axes.axvline(chosen.sparsity_, color="tab:red", ls="--", label="chosen")
 axes.set_xscale("log")
 axes.set_xticks(sparsities, sparsities)
 axes.minorticks_off()
 axes.yaxis.set_major_formatter("{x:.1%}")
-axes.set(xlabel="features that the model may use", ylabel="held-out error, counted by trust")
+axes.set(xlabel="features that the model may use", ylabel="held-out error, weighted by trust")
 axes.spines[["top", "right"]].set_visible(False)
 axes.legend(frameon=False)
 plt.show()
 
 # %%
-# These errors are for comparing. They are not those on new rows, and may be smaller: rows that are
-# hard to classify have little trust.
+# Use these errors to compare choices, not as estimates of the test error: they can be smaller,
+# because rows that are hard to classify have little trust.

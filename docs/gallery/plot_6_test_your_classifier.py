@@ -1,9 +1,9 @@
 """
-Attacking a classifier of your own
-==================================
+Attacking your own classifier
+=============================
 
-`poison` plants rows for any classifier. Here a scikit-learn pipeline is attacked with every
-attack there is, with more and more rows.
+`poison` plants rows in the training data of any classifier. Here a scikit-learn pipeline meets all
+six attacks, with a growing share of planted rows.
 """
 
 import matplotlib.pyplot as plt
@@ -22,14 +22,13 @@ X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_
 mine = make_pipeline(MinMaxScaler(), LogisticRegression(C=10.0))
 
 # %%
-# The names of the attacks, and strengths that are worth trying. Without ``strength`` an attack
-# has its usual one.
+# The attacks, with strengths worth trying. Without ``strength``, each attack uses its default.
 
 for attack, strengths in POISON_STRENGTHS.items():
     print(attack, strengths)
 
 # %%
-# Attacker and classifier meet on the training rows; what counts is the error on clean ones.
+# The attacker changes the training rows only; what counts is the error on clean rows.
 
 fractions = [0.0, 0.02, 0.05, 0.1, 0.2]
 figure, axes = plt.subplots(figsize=(8, 4.5), layout="constrained")
@@ -49,8 +48,8 @@ axes.legend(frameon=False)
 plt.show()
 
 # %%
-# ``table.is_planted`` says which rows are the attacker's, for measuring what a defense finds;
-# ``table.origins`` says which row of the clean table each of the others is.
+# ``table.is_planted`` marks the attacker's rows, to measure what a defense finds; ``table.origins``
+# maps each of the other rows to its row in the clean table.
 
 table = poison(X, y, attack="far-clump", fraction=0.1, random_state=0)
 print(f"{table.is_planted.sum()} of {len(table.y)} rows are planted")

@@ -1,9 +1,9 @@
 """
-An adversary of your own
-========================
+Your own adversary
+==================
 
-An adversary is an object with one method. It is shown everything: the target, where the learner
-looks, what it will throw away. :doc:`/extending` explains what it may return.
+An adversary is an object with one method. It sees everything: the target, where the learner looks,
+what the learner will discard. :doc:`/extending` explains what it can return.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,7 @@ from thresher.simulate import Gaussian, LabelFlip, MaliciousOracle, random_targe
 
 
 class LoudDecoy:
-    """Clean-looking rows with wrong labels, and one useless feature that always tells the label."""
+    """Clean-looking rows with wrong labels, and one irrelevant feature that reveals the label."""
 
     def __init__(self, size):
         self.size = size
@@ -28,7 +28,7 @@ class LoudDecoy:
 
 
 # %%
-# The world is Gaussian, 5 of 100 features matter, and one row in ten is the adversary's. A decoy
+# Rows are Gaussian, 5 of 100 features are relevant, and one row in ten is the adversary's. A decoy
 # of size 1 hurts most; larger ones hurt less than flipped labels alone.
 
 

@@ -1,9 +1,9 @@
 """
-A model that leaves Thresher
-============================
+Exporting a model
+=================
 
-What was learned becomes a JSON file, an ordinary scikit-learn pipeline, or an ONNX model. All of
-them predict the same.
+A fitted classifier becomes a JSON file, an ordinary scikit-learn pipeline or an ONNX model. All of
+them make the same predictions.
 """
 
 import json
@@ -24,7 +24,7 @@ classifier = HalfspaceClassifier(sparsity=4, random_state=0).fit(X, diagnosis)
 scores = classifier.decision_function(X)
 
 # %%
-# A model file is plain JSON: nothing in it is run when it is loaded.
+# A model file is plain JSON: loading it runs no code.
 
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "model.json"
@@ -41,7 +41,7 @@ pipeline = classifier.to_sklearn()
 print(" → ".join(name for name, _ in pipeline.steps))
 
 # %%
-# An ONNX model needs a runtime, and neither.
+# An ONNX model needs a runtime, but neither Thresher nor scikit-learn.
 
 session = onnxruntime.InferenceSession(
     loaded.to_onnx().SerializeToString(), providers=["CPUExecutionProvider"]
@@ -50,7 +50,7 @@ found, onnx_scores = session.run(["label", "scores"], {"X": X.to_numpy()})
 print((found == classifier.predict(X)).all())
 
 # %%
-# How far the scores differ.
+# The largest differences between scores:
 
 differences = {
     "JSON file": loaded.decision_function(X) - scores,
