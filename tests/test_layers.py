@@ -12,13 +12,14 @@ import thresher
 
 PACKAGE = Path(str(thresher.__file__)).parent
 
-FOUNDATIONS = {"errors", "validation", "memory", "files"}
+FOUNDATIONS = {"errors", "validation", "memory", "files", "wording"}
 # What each layer may import besides itself; a layer that is not listed may not exist.
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "validation": {"errors"},
     "memory": {"errors"},
     "files": set(),
+    "wording": set(),
     "rendering": set(),
     "certificates": set(),
     "table_files": FOUNDATIONS,

@@ -1,4 +1,4 @@
-"""Short texts and ticks."""
+"""Short counts and ticks."""
 
 from __future__ import annotations
 
@@ -6,22 +6,6 @@ import pytest
 
 from displays.pictures import bare_axes
 from thresher.displays.canvas import brief_count, number_phases
-from thresher.rendering.text import shorten
-
-
-@pytest.mark.parametrize("length", [5, 6, 30])
-def test_a_shortened_text_has_the_length_asked_for(length: int) -> None:
-    text = shorten("a name that is far too long to be written beside a bar", length)
-    assert len(text) == length
-    assert text.startswith("a") and text.endswith("r")
-
-
-def test_a_short_text_stays_as_it_is() -> None:
-    assert shorten("mean radius") == "mean radius"
-
-
-def test_a_text_of_several_lines_becomes_one() -> None:
-    assert shorten(" mean\n\tradius ") == "mean radius"
 
 
 @pytest.mark.parametrize("n", [0, 7, 99_999, 100_000, 999_499, 999_500, 123_456_789])

@@ -29,7 +29,7 @@ def test_every_format_gives_the_same_table(tmp_path: Path, name: str) -> None:
     assert table.y.dtype == np.int64
     assert table.X.dtype == np.float64
     assert table.feature_names == NAMES
-    assert table.ids.tolist() == [1, 2, 3, 4]
+    assert table.ids.tolist() == [0, 1, 2, 3]
     assert table.n_rows == 4
     assert table.label_name == ("y" if name.endswith("npz") else "label")
 
@@ -138,3 +138,9 @@ def test_csr_parts_without_labels_are_enough_for_prediction(tmp_path: Path) -> N
     np.savez(tmp_path / "t.npz", **csr_parts())
     table = read_table(tmp_path / "t.npz", features=["x2"], with_labels=False)
     np.testing.assert_array_equal(table.X.toarray(), X[:, [2]])
+
+
+def test_unsorted_and_repeated_csr_entries_mean_what_scipy_means(tmp_path: Path) -> None:
+    parts = {"X_data": [1.0, 2.0, 3.0], "X_indices": [1, 0, 1], "X_indptr": [0, 3, 3]}
+    np.savez(tmp_path / "t.npz", **parts, X_shape=[2, 2], y=[0, 1])
+    np.testing.assert_array_equal(read_table(tmp_path / "t.npz").X.toarray(), [[2, 4], [0, 0]])

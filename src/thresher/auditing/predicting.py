@@ -15,7 +15,7 @@ from thresher.auditing.tables import counted
 from thresher.errors import UnreadableTable
 from thresher.estimators import HalfspaceModel
 from thresher.estimators.model import Label
-from thresher.table_files.wording import quoted
+from thresher.wording import quoted
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from thresher.auditing.tables import (
     table_of_suspects,
 )
 from thresher.rendering.text import Column, format_columns
-from thresher.table_files.wording import shortened
+from thresher.wording import shortened
 
 MAX_FEATURES, MAX_ROWS = 20, 15  # shown one a line
 MAX_IDS = 1000  # shown as a list

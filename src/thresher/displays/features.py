@@ -9,8 +9,8 @@ import numpy as np
 
 from thresher.displays.canvas import COLORS, HATCHES, OUTLINE, check_classifier, take_axes
 from thresher.estimators import HalfspaceModel
-from thresher.rendering.text import shorten
 from thresher.validation import FloatArray, check_count
+from thresher.wording import one_line
 
 BAR_HEIGHT = 0.27  # of a figure of our own, in inches
 LEGEND_POINTS = 14.0  # height of a line of the legend
@@ -123,7 +123,7 @@ class FeaturesDisplay:
         for bar, s in zip(self.bars_, side):
             bar.set_hatch(HATCHES[1 - s])
         more = [f"and {self.n_more} more"] if self.n_more else []
-        texts = [shorten(name) for name in self.names] + more
+        texts = [one_line(name, 30) for name in self.names] + more
         # Names come from outside: a dollar sign in them is no mathematics.
         axes.set_yticks(np.arange(len(texts)), texts, parse_math=False)
         axes.set_ylim(len(texts) - 0.4, -0.6)
@@ -139,7 +139,7 @@ class FeaturesDisplay:
         firsts = [(s, int(np.argmax(side == s))) for s in (1, 0) if (side == s).any()]
         legend = self.ax_.legend(
             [self.bars_[place] for _, place in firsts],
-            [f"larger values speak for {shorten(self.classes[s], 24)}" for s, _ in firsts],
+            [f"larger values speak for {one_line(self.classes[s], 24)}" for s, _ in firsts],
             loc="lower right",
             bbox_to_anchor=(1.0, 1.0),
             borderaxespad=0.2,

@@ -21,8 +21,8 @@ from thresher.displays.canvas import (
     write_above,
 )
 from thresher.learning import PhaseOutcome
-from thresher.rendering.text import shorten
 from thresher.validation import FloatArray
+from thresher.wording import one_line
 
 MAX_GROUPS = 4  # as many as can be told apart in grey
 N_BINS = 10
@@ -253,4 +253,4 @@ def _check_groups(groups: Any, n_rows: int) -> NDArray[np.str_]:
 
 def _legend_text(name: str, n_rows: int) -> str:
     number = f"{n_rows:,} row" + "s" * (n_rows != 1)
-    return number if name == EVERYBODY else f"{number}: {shorten(name, 24)}"
+    return number if name == EVERYBODY else f"{number}: {one_line(name, 24)}"

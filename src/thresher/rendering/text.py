@@ -55,23 +55,6 @@ def format_columns(columns: Sequence[Column], *, gap: int = 2) -> str:
     return "\n".join((" " * gap).join(row).rstrip() for row in rows)
 
 
-def shorten(text: object, length: int = 30) -> str:
-    """The text in one line, with an ellipsis in its middle if it is longer than that.
-
-    Its middle, because the names of features often differ in their endings.
-
-    Examples
-    --------
-    >>> shorten("worst concave points of the\\ncell nucleus (2)", 21)
-    'worst conc…ucleus (2)'
-    """
-    line = " ".join(str(text).split())
-    if len(line) <= length:
-        return line
-    head = length // 2
-    return line[:head] + "…" + line[len(line) - (length - 1 - head) :]
-
-
 # -- numbers -----------------------------------------------------------------------------------
 
 

@@ -2,129 +2,148 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher.errors import UnreadableTable
 from thresher.memory import require_memory
-from thresher.table_files.arrow_columns import as_texts, look_at, plain
-from thresher.table_files.arrow_library import arrow, own_errors
-from thresher.table_files.features import Feature, all_features, wanted_features
-from thresher.table_files.finite import refuse_bad_numbers
-from thresher.table_files.labels import ids_of, labels_of, refuse_other_than_two
-from thresher.table_files.roles import Roles, assign_roles
-from thresher.table_files.survey import (
-    ColumnSummary,
+from thresher.table_files.arrow_cells import (
     Kind,
-    refuse_other_kinds,
-    refuse_what_is_missing,
+    arrow,
+    as_texts,
+    ids_of,
+    labels_of,
+    look_at,
+    own_errors,
+    plain,
 )
-from thresher.table_files.table import LabeledTable, TableRequest
+from thresher.table_files.columns import (
+    ColumnSummary,
+    Feature,
+    Roles,
+    all_features,
+    assign_roles,
+    refuse_missing_values,
+    refuse_other_kinds,
+    wanted_features,
+)
+from thresher.table_files.table import (
+    LabeledTable,
+    TableRequest,
+    refuse_bad_numbers,
+    refuse_other_than_two,
+)
 from thresher.validation import FloatArray
 
-Tick = Callable[[int], None]
+CELLS_AT_ONCE = 2**19
 
 
-class BatchFile(Protocol):
-    """A file whose columns can be read in batches, as often as wanted."""
+class BatchFile:
+    """A file whose columns can be read in batches, repeatedly."""
 
-    path: Path
-    names: list[str]
-    n_bytes: int
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.n_bytes = path.stat().st_size
+        self.names: list[str] = []
 
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, int]]:
         """Record batches of these columns, each with the number of bytes read by then."""
+        raise NotImplementedError
 
     def place(self, row: int) -> str:
-        """Where a row, counted from 1, stands in the file."""
+        """Where a row, counted from 0, stands in the file."""
+        return f"row {row:,}"
 
 
 def read_batch_file(file: BatchFile, request: TableRequest) -> LabeledTable:
     """The table in a file of batches."""
     path = file.path
     roles = assign_roles(path, file.names, request)
-    features = None
+    wanted = None
     if request.features is not None:
         known = [name for name in file.names if name != roles.label]
-        features = wanted_features(path, request.features, known, one_hot=request.one_hot)
-    columns = [f.column for f in features] if features else list(roles.others)
-    survey = _Survey(list(dict.fromkeys(columns)), roles, collect=request.one_hot)
-    survey.run(file, lambda n: request.tell_progress(n // 2, file.n_bytes))
-    y, ids = survey.labels(file, roles, request), survey.ids(file, roles)
-    encoded = {f.column for f in features or () if f.value is not None}
-    columns_as_they_are = [
-        column
-        for column in survey.columns.values()
-        if column.name not in encoded or column.kind is Kind.OTHER
-    ]
-    text_allowed = request.one_hot and features is None
-    refuse_other_kinds(path, columns_as_they_are, file.place, text_allowed=text_allowed)
-    refuse_what_is_missing(path, survey.columns.values(), file.place)
-    if features is None:
-        features = all_features(path, list(survey.columns.values()), one_hot=request.one_hot)
-    n_rows, half = survey.n_rows, file.n_bytes // 2
-    X = _fill(file, features, n_rows, lambda n: request.tell_progress(half + n // 2, file.n_bytes))
+        wanted = wanted_features(path, request.features, known, one_hot=request.one_hot)
+    survey = _Survey(file, roles, request, wanted)
+    y, ids = survey.labels(), survey.ids()
+    survey.refuse_unusable_columns()
+    features = wanted or all_features(path, list(survey.columns.values()))
+    X = _filled(file, features, survey.n_rows, request)
     names = [feature.name for feature in features]
     refuse_bad_numbers(path, X, names, file.place)
-    request.tell_progress(file.n_bytes, file.n_bytes)
+    request.report_progress(file.n_bytes, file.n_bytes)
     arrow().default_memory_pool().release_unused()  # which it would keep for later files
     return LabeledTable(X, y, names, ids, roles.label)
 
 
 class _Survey:
-    """The first pass: what the columns hold, how many rows there are, labels and ids."""
+    """The first pass: what the columns hold, the number of rows, labels and ids."""
 
-    def __init__(self, columns: list[str], roles: Roles, *, collect: bool) -> None:
-        self.columns = {name: ColumnSummary(name, collect=collect) for name in columns}
-        self.kept: dict[str, list[Any]] = {
+    def __init__(
+        self, file: BatchFile, roles: Roles, request: TableRequest, wanted: list[Feature] | None
+    ) -> None:
+        self.file, self.roles, self.request, self.wanted = file, roles, request, wanted
+        names = roles.others if wanted is None else [feature.column for feature in wanted]
+        self.columns = {name: ColumnSummary(name, collect=request.one_hot) for name in names}
+        self._kept: dict[str, list[Any]] = {
             name: [] for name in (roles.label, roles.id_column) if name is not None
         }
         self.n_rows = 0
-
-    def run(self, file: BatchFile, tick: Tick) -> None:
-        """Read the file once."""
-        for batch, n_bytes in file.batches(list(dict.fromkeys([*self.columns, *self.kept]))):
-            for name, summary in self.columns.items():
-                summary.add(batch.column(name), first_row=self.n_rows + 1)
-            for name, chunks in self.kept.items():
-                chunks.append(plain(batch.column(name)))
-            self.n_rows += batch.num_rows
-            tick(n_bytes)
+        for batch, n_bytes in file.batches(list(dict.fromkeys([*self.columns, *self._kept]))):
+            self._add(batch)
+            request.report_progress(n_bytes // 2, file.n_bytes)
         if self.n_rows == 0:
             raise UnreadableTable(
                 file.path, "has columns but no rows", advice="check how it was written"
             )
 
-    def labels(self, file: BatchFile, roles: Roles, request: TableRequest) -> Any:
-        """The labels, if there are any to read."""
-        if roles.label is None:
+    def _add(self, batch: Any) -> None:
+        for name, summary in self.columns.items():
+            summary.add(batch.column(name), first_row=self.n_rows)
+        for name, chunks in self._kept.items():
+            chunks.append(plain(batch.column(name)))
+        self.n_rows += batch.num_rows
+
+    def labels(self) -> NDArray[Any] | None:
+        """The labels, if they are requested."""
+        path, name = self.file.path, self.roles.label
+        if name is None:
             return None
-        column = self._joined(file, roles.label)
-        y = labels_of(file.path, roles.label, column, file.place)
-        for_learning = request.features is None
-        refuse_other_than_two(file.path, y, roles.label, for_learning=for_learning)
+        y = labels_of(path, name, self._joined(name), self.file.place)
+        refuse_other_than_two(path, y, name, self.request)
         return y
 
-    def ids(self, file: BatchFile, roles: Roles) -> Any:
-        """The ids: a column of the file, or row numbers."""
-        if roles.id_column is None:
-            return np.arange(1, self.n_rows + 1)
-        column = self._joined(file, roles.id_column)
-        return ids_of(file.path, roles.id_column, column, file.place)
+    def ids(self) -> NDArray[Any]:
+        """The ids: a column of the file, or row numbers from 0."""
+        name = self.roles.id_column
+        if name is None:
+            return np.arange(self.n_rows)
+        return ids_of(self.file.path, name, self._joined(name), self.file.place)
 
-    def _joined(self, file: BatchFile, name: str) -> Any:
-        with own_errors(file.path):
-            return arrow().concat_arrays(self.kept[name])
+    def _joined(self, name: str) -> Any:
+        with own_errors(self.file.path):
+            return arrow().concat_arrays(self._kept[name])
+
+    def refuse_unusable_columns(self) -> None:
+        """Raise `UnreadableTable` if a column cannot be used as numbers, or has missing cells."""
+        path, place, columns = self.file.path, self.file.place, self.columns.values()
+        encoded = {f.column for f in self.wanted or () if f.value is not None}
+        as_they_are = [c for c in columns if c.name not in encoded or c.kind is Kind.OTHER]
+        text_allowed = self.request.one_hot and self.wanted is None
+        refuse_other_kinds(path, as_they_are, place, text_allowed=text_allowed)
+        refuse_missing_values(path, columns, place)
 
 
-def _fill(file: BatchFile, features: list[Feature], n_rows: int, tick: Tick) -> FloatArray:
+def _filled(
+    file: BatchFile, features: list[Feature], n_rows: int, request: TableRequest
+) -> FloatArray:
     """The second pass: the table itself, which is the only large array."""
-    shape = (n_rows, len(features))
-    require_memory(8 * n_rows * len(features), f"a table of {shape[0]:,} × {shape[1]:,} numbers")
-    X = np.empty(shape)
+    width = len(features)
+    require_memory(8 * n_rows * width, f"a table of {n_rows:,} × {width:,} numbers")
+    X = np.empty((n_rows, width))
     start = 0
     for batch, n_bytes in file.batches(list(dict.fromkeys(f.column for f in features))):
         stop = start + batch.num_rows
@@ -132,7 +151,7 @@ def _fill(file: BatchFile, features: list[Feature], n_rows: int, tick: Tick) -> 
             raise _changed(file.path)
         X[start:stop] = _block(file.path, batch, features).T
         start = stop
-        tick(n_bytes)
+        request.report_progress((file.n_bytes + n_bytes) // 2, file.n_bytes)
     if start < n_rows:
         raise _changed(file.path)
     return X
@@ -158,4 +177,76 @@ def _block(path: Path, batch: Any, features: list[Feature]) -> FloatArray:
 
 
 def _changed(path: Path) -> UnreadableTable:
-    return UnreadableTable(path, "changed while it was read", advice="read it again")
+    return UnreadableTable(path, "changed while it was being read", advice="read it again")
+
+
+# -- Parquet and Arrow -------------------------------------------------------------------------
+
+
+def read_parquet(path: Path, request: TableRequest) -> LabeledTable:
+    """The table in a Parquet file."""
+    return read_batch_file(ParquetTable(path), request)
+
+
+def read_feather(path: Path, request: TableRequest) -> LabeledTable:
+    """The table in an Arrow file, of the random access format (Feather) or the streaming one."""
+    return read_batch_file(FeatherTable(path), request)
+
+
+class ParquetTable(BatchFile):
+    """Parquet's row groups; one is held in memory with its dictionaries."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        with own_errors(path), self._open() as file:
+            self.names = list(file.schema_arrow.names)
+            self._n_rows = int(file.metadata.num_rows)
+
+    def _open(self) -> Any:
+        return arrow("parquet").ParquetFile(self.path, pre_buffer=False, buffer_size=2**16)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, int]]:
+        """Record batches of these columns, each with the number of bytes read by then."""
+        n_done = 0
+        step = max(1, CELLS_AT_ONCE // max(1, len(columns)))
+        with own_errors(self.path), self._open() as file:
+            for batch in file.iter_batches(batch_size=step, columns=list(columns)):
+                batch.validate(full=True)
+                n_done += batch.num_rows
+                yield batch, self.n_bytes * n_done // max(1, self._n_rows)
+
+
+class FeatherTable(BatchFile):
+    """Arrow's record batches, which are mapped into memory and not copied."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        with own_errors(path), arrow().memory_map(str(path)) as file:
+            self.names = list(self._open(file).schema.names)
+
+    def _open(self, file: Any) -> Any:
+        ipc = arrow("ipc")
+        is_random_access = file.read(6) == b"ARROW1"
+        file.seek(0)
+        return ipc.open_file(file) if is_random_access else ipc.open_stream(file)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, int]]:
+        """Record batches of these columns, each with the number of bytes read by then."""
+        step = max(1, CELLS_AT_ONCE // max(1, len(columns)))
+        with own_errors(self.path), arrow().memory_map(str(self.path)) as file:
+            for whole, share in _record_batches(self._open(file)):
+                batch = whole.select(list(columns))
+                batch.validate(full=True)
+                n_bytes = file.tell() if share is None else int(share * self.n_bytes)
+                for start in range(0, batch.num_rows, step):
+                    yield batch.slice(start, step), n_bytes
+
+
+def _record_batches(reader: Any) -> Iterator[tuple[Any, float | None]]:
+    """The batches, each with the share of all that are read by then (None for a stream)."""
+    n_batches = getattr(reader, "num_record_batches", None)
+    if n_batches is None:
+        yield from ((batch, None) for batch in reader)
+        return
+    for number in range(n_batches):
+        yield reader.get_batch(number), (number + 1) / n_batches

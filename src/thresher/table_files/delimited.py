@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
+import itertools
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from thresher.errors import UnreadableTable
-from thresher.table_files.arrow_columns import MISSING
-from thresher.table_files.arrow_library import arrow, own_errors
-from thresher.table_files.arrow_tables import read_batch_file
-from thresher.table_files.delimited_places import (
-    explain_damage,
-    length_of_first_lines,
-    line_of_row,
-)
+from thresher.table_files.arrow_cells import MISSING, arrow, own_errors
+from thresher.table_files.arrow_tables import BatchFile, read_batch_file
 from thresher.table_files.table import LabeledTable, TableRequest
-from thresher.table_files.wording import quoted
+from thresher.wording import count, quoted
 
 BLOCK = 2**21  # bytes parsed at once, unless the first rows are longer; some blocks are read ahead
+LONGEST = 2**26  # bytes of a line that are looked at
 
 
 def read_csv(path: Path, request: TableRequest) -> LabeledTable:
@@ -27,40 +27,33 @@ def read_csv(path: Path, request: TableRequest) -> LabeledTable:
 
 
 def read_tsv(path: Path, request: TableRequest) -> LabeledTable:
-    """The table in a file with tabulators between the cells."""
+    """The table in a file with tabs between the cells."""
     return read_batch_file(DelimitedFile(path, "\t"), request)
 
 
-class DelimitedFile:
-    """A `BatchFile` of lines of cells.
+class DelimitedFile(BatchFile):
+    """Lines of cells.
 
     Every cell is read as text, because pyarrow would guess the types from the first block and
     stumble over the first cell of a later one that is different.
-
-    Parameters
-    ----------
-    path : the file
-    delimiter : what stands between two cells
     """
 
     def __init__(self, path: Path, delimiter: str) -> None:
-        self.path = path
+        super().__init__(path)
         self.delimiter = delimiter
-        self.n_bytes = path.stat().st_size
-        self._block_size = max(BLOCK, 4 * length_of_first_lines(path))
+        self._block_size = max(BLOCK, 4 * _length_of_first_lines(path))
         with own_errors(path, self._explain):
             self.names = list(self._open(arrow().OSFile(str(path)), None).schema.names)
         if len(self.names) == 1 and set(self.names[0]) & set(";|,\t"):
             raise UnreadableTable(
                 path,
-                f"has one column only, called {quoted(self.names)}",
-                advice="write commas between the cells of .csv files, and tabulators in .tsv files",
+                f"has only one column, named {quoted(self.names)}",
+                advice="separate the cells with commas in .csv files, and with tabs in .tsv files",
             )
         if _look_like_data(self.names):
             raise UnreadableTable(
                 path,
-                f"has numbers where the names of the columns should be: "
-                f"{quoted(self.names, limit=5)}",
+                f"has numbers where the column names should be: {quoted(self.names, limit=5)}",
                 advice="write the names into the first line",
             )
 
@@ -74,19 +67,19 @@ class DelimitedFile:
                 yield batch, raw.tell()
 
     def place(self, row: int) -> str:
-        """The line of a row: blank lines and cells of several lines are counted."""
-        line = line_of_row(self.path, self.delimiter, row)
-        return f"row {row:,}" if line is None else f"line {line:,}"
+        """The number of a row, and its line: blank lines and cells of several lines count."""
+        line = _line_of_row(self.path, self.delimiter, row)
+        return f"row {row:,}" if line is None else f"row {row:,} (line {line:,})"
 
     def _open(self, raw: Any, columns: Sequence[str] | None) -> Any:
-        pa, csv = arrow(), arrow("csv")
+        pa, pa_csv = arrow(), arrow("csv")
         packed = self.path.name.lower().endswith(".gz")
         convert: dict[str, Any] = {} if columns is None else {"include_columns": columns}
-        return csv.open_csv(
+        return pa_csv.open_csv(
             pa.CompressedInputStream(raw, "gzip") if packed else raw,
-            read_options=csv.ReadOptions(block_size=self._block_size),
-            parse_options=csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-            convert_options=csv.ConvertOptions(
+            read_options=pa_csv.ReadOptions(block_size=self._block_size),
+            parse_options=pa_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+            convert_options=pa_csv.ConvertOptions(
                 column_types={name: pa.string() for name in columns or ()},
                 null_values=MISSING,
                 strings_can_be_null=True,
@@ -95,7 +88,19 @@ class DelimitedFile:
         )
 
     def _explain(self, reason: str) -> UnreadableTable | None:
-        return explain_damage(self.path, self.delimiter, reason)
+        """What is wrong with a file that pyarrow could not parse; None if that is unknown."""
+        path, delimiter = self.path, self.delimiter
+        try:
+            wrong_encoding = _wrong_encoding(path)
+            if wrong_encoding is not None:
+                return wrong_encoding
+            if "straddl" in reason:  # pyarrow's word for a row that does not fit in a block
+                return _too_long(path)
+            return _without_rows(path, delimiter) or _ragged(path, delimiter)
+        except csv.Error:  # a cell beyond what Python's parser takes
+            return _too_long(path)
+        except (OSError, EOFError, zlib.error, UnicodeError):
+            return None
 
 
 def _next(reader: Any) -> Any:
@@ -112,3 +117,83 @@ def _look_like_data(names: Sequence[str]) -> bool:
     except ValueError:
         return False
     return numbers not in ([*range(len(names))], [*range(1, len(names) + 1)])
+
+
+# -- lines: this is slow, and apart from the first lines needed only for messages ------------------
+
+
+def _bytes_of(path: Path) -> IO[bytes]:
+    return gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb")  # type: ignore[return-value]
+
+
+def _length_of_first_lines(path: Path) -> int:
+    """The bytes of the longer of the first two lines; 0 if they cannot be read."""
+    try:
+        with _bytes_of(path) as file:
+            return max(len(file.readline(LONGEST)) for _ in range(2))
+    except (OSError, EOFError, zlib.error):
+        return 0
+
+
+def _records(path: Path, delimiter: str) -> Iterator[tuple[int, int]]:
+    """The first line and the number of cells of every record that is not blank, names included."""
+    with _bytes_of(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="")
+        reader = csv.reader(text, delimiter=delimiter)
+        line = 1
+        for record in reader:
+            if record:
+                yield line, len(record)
+            line = reader.line_num + 1
+
+
+def _line_of_row(path: Path, delimiter: str, row: int) -> int | None:
+    """The line, from 1, in which a row, from 0, begins; None if it is not found."""
+    try:
+        place = next(itertools.islice(_records(path, delimiter), row + 1, None), None)
+    except (OSError, EOFError, zlib.error, csv.Error, UnicodeError):
+        return None
+    return None if place is None else place[0]
+
+
+def _wrong_encoding(path: Path) -> UnreadableTable | None:
+    with _bytes_of(path) as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                return UnreadableTable(
+                    path,
+                    f"is not UTF-8: line {number:,} has the byte 0x{line[error.start]:02x}",
+                    advice="save it as UTF-8",
+                )
+    return None
+
+
+def _without_rows(path: Path, delimiter: str) -> UnreadableTable | None:
+    records = list(itertools.islice(_records(path, delimiter), 2))
+    if len(records) == 2:
+        return None
+    problem = "has columns but no rows" if records else "is blank"
+    return UnreadableTable(path, problem, advice="check how it was written")
+
+
+def _too_long(path: Path) -> UnreadableTable:
+    return UnreadableTable(
+        path,
+        "has a cell or a row that is too long",
+        advice='look for a quotation mark (") that is not closed; write wide tables as Parquet',
+    )
+
+
+def _ragged(path: Path, delimiter: str) -> UnreadableTable | None:
+    records = _records(path, delimiter)
+    _, n_columns = next(records)
+    for line, n_cells in records:
+        if n_cells != n_columns:
+            return UnreadableTable(
+                path,
+                f"has {count(n_cells, 'cell')} in line {line:,} but {count(n_columns, 'column')}",
+                advice="correct that line; put text that contains the delimiter in quotation marks",
+            )
+    return None

@@ -9,21 +9,33 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from thresher.errors import ThresherError, UnreadableTable
 from thresher.memory import require_memory
-from thresher.table_files.csr_parts import PARTS, assemble_csr
-from thresher.table_files.features import wanted_features
-from thresher.table_files.finite import refuse_bad_numbers
-from thresher.table_files.labels import refuse_other_than_two
-from thresher.table_files.numbered import pick_columns, refuse_other_label, refuse_width
-from thresher.table_files.table import LabeledTable, TableRequest
-from thresher.table_files.wording import count, nearest, quoted, shortened
+from thresher.table_files.columns import refuse_other_label, wanted_features
+from thresher.table_files.table import (
+    LabeledTable,
+    TableRequest,
+    pick_columns,
+    refuse_bad_numbers,
+    refuse_missing,
+    refuse_other_than_two,
+    refuse_width,
+    tidy_csr,
+)
 from thresher.validation import Rows, is_sparse
+from thresher.wording import nearest, one_line, quoted
 
 LABEL = "y"
+DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError),
+    *(NotImplementedError, RuntimeError),  # odd compression, a password
+    *(SyntaxError, KeyError, TypeError),  # a broken header
+)
+PARTS = ("X_data", "X_indices", "X_indptr", "X_shape")
 
 
 def read_npz(path: Path, request: TableRequest) -> LabeledTable:
@@ -34,18 +46,12 @@ def read_npz(path: Path, request: TableRequest) -> LabeledTable:
             return _table(path, _Arrays(path, archive), request)
     except ThresherError:
         raise
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError) as error:
-        raise _damaged(path, error) from error
-    except (NotImplementedError, RuntimeError, SyntaxError, KeyError, TypeError) as error:
-        raise _damaged(path, error) from error  # odd compression, a password, a broken header
-
-
-def _damaged(path: Path, error: Exception) -> UnreadableTable:
-    return UnreadableTable(
-        path,
-        f"is damaged, cut off or no NPZ file ({shortened(' '.join(str(error).split()), 150)})",
-        advice="write it again with numpy.savez",
-    )
+    except DAMAGE as error:
+        raise UnreadableTable(
+            path,
+            f"is damaged, truncated or not an NPZ file ({one_line(error, 150)})",
+            advice="write it again with numpy.savez",
+        ) from error
 
 
 class _Arrays:
@@ -65,7 +71,7 @@ class _Arrays:
         if dtype.hasobject:
             raise UnreadableTable(
                 self.path,
-                f"has pickled objects in {name!r}, which could run any code",
+                f"has pickled objects in {name!r}, which could run arbitrary code",
                 advice="save numbers, or text with dtype=str",
             )
         n_bytes = math.prod(shape) * dtype.itemsize
@@ -81,8 +87,8 @@ class _Arrays:
         if array.shape != (length,) or array.dtype.kind not in kinds:
             raise UnreadableTable(
                 self.path,
-                f"has {name!r} of shape {array.shape} and type {array.dtype}",
-                advice=f"it must hold {what} for each of {length:,}",
+                f"has {name!r} with shape {array.shape} and type {array.dtype}",
+                advice=f"it must hold {length:,} {what}",
             )
         return array
 
@@ -96,7 +102,7 @@ def _table(path: Path, arrays: _Arrays, request: TableRequest) -> LabeledTable:
         names = _names(arrays, n_features)
         if len(set(names)) < n_features:
             raise UnreadableTable(
-                path, "has features of the same name in 'feature_names'", advice="rename them"
+                path, "has duplicate names in 'feature_names'", advice="rename them"
             )
     y = _labels(path, arrays, n_rows, request) if request.with_labels else None
     ids = _ids(path, arrays, n_rows, request.id_column)
@@ -107,7 +113,7 @@ def _table(path: Path, arrays: _Arrays, request: TableRequest) -> LabeledTable:
         X = pick_columns(X, columns) if is_sparse(X) else np.ascontiguousarray(X[:, columns])
         names = list(request.features)
     refuse_bad_numbers(path, X, names, "row {:,}".format)
-    request.tell_progress(path.stat().st_size, path.stat().st_size)
+    request.report_progress(path.stat().st_size, path.stat().st_size)
     return LabeledTable(X, y, names, ids, LABEL if request.with_labels else None)
 
 
@@ -118,7 +124,7 @@ def _names(arrays: _Arrays, n_features: int) -> list[str]:
         names = found.tobytes().decode("utf-8").split("\n")
         if len(names) == n_features:
             return names
-    return [str(name) for name in arrays.vector("feature_names", n_features, "U", "a string")]
+    return [str(name) for name in arrays.vector("feature_names", n_features, "U", "strings")]
 
 
 def _scaled_rows(path: Path, arrays: _Arrays) -> Rows:
@@ -130,7 +136,7 @@ def _scaled_rows(path: Path, arrays: _Arrays) -> Rows:
     if scale.size != 1 or scale.dtype.kind not in "fiu" or not np.isfinite(scale).all():
         raise UnreadableTable(
             path,
-            f"has 'X_scale' of shape {scale.shape} and type {scale.dtype}",
+            f"has 'X_scale' with shape {scale.shape} and type {scale.dtype}",
             advice="it must hold one finite number",
         )
     with np.errstate(over="ignore"):  # what becomes infinite is refused later
@@ -144,7 +150,7 @@ def _rows(path: Path, arrays: _Arrays) -> Rows:
         if X.ndim != 2 or X.dtype.kind not in "fiub":
             raise UnreadableTable(
                 path,
-                f"has 'X' of shape {X.shape} and type {X.dtype}",
+                f"has 'X' with shape {X.shape} and type {X.dtype}",
                 advice="it must hold numbers, in rows and columns",
             )
         if not len(X):
@@ -158,7 +164,37 @@ def _rows(path: Path, arrays: _Arrays) -> Rows:
             f"has neither 'X' nor all of {quoted(PARTS)}, but {quoted(arrays.names, limit=10)}",
             advice="save the table under these names",
         )
-    return assemble_csr(path, {part: arrays[part] for part in PARTS})
+    return _csr(path, *(arrays[part] for part in PARTS))
+
+
+def _csr(
+    path: Path,
+    data: NDArray[Any],
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+    shape: NDArray[Any],
+) -> Rows:
+    """The matrix of these parts, of which none is trusted: a wrong index would reach any memory."""
+    try:
+        if data.dtype.kind not in "fiub" or shape.shape != (2,):
+            raise ValueError("X_data must hold numbers, and X_shape two of them")
+        if any(part.dtype.kind not in "iu" for part in (indices, indptr, shape)):
+            raise ValueError("X_indices, X_indptr and X_shape must hold integers")
+        # SciPy compares neighbors only, and only if the last one is positive: differences of
+        # extreme integers could wrap around.
+        if not indptr.size or indptr.min() < 0 or not indptr.max() == indptr[-1] == len(data):
+            raise ValueError(f"X_indptr must rise from 0 to the {len(data):,} entries of X_data")
+        with np.errstate(over="ignore"):  # long doubles; the infinite ones are refused later
+            values = data.astype(np.float64, copy=False)
+        rows = sp.csr_array((values, indices, indptr), shape=(int(shape[0]), int(shape[1])))
+        rows.check_format(full_check=True)
+    except (ValueError, OverflowError) as error:
+        raise UnreadableTable(
+            path,
+            f"has parts of a CSR matrix that do not fit together: {one_line(error, 150)}",
+            advice="save data, indices, indptr and shape of one matrix",
+        ) from error
+    return tidy_csr(rows)
 
 
 def _labels(path: Path, arrays: _Arrays, n_rows: int, request: TableRequest) -> NDArray[Any]:
@@ -166,26 +202,20 @@ def _labels(path: Path, arrays: _Arrays, n_rows: int, request: TableRequest) -> 
         raise UnreadableTable(
             path, f"has no array {LABEL!r} of labels", advice=nearest(LABEL, arrays.names)
         )
-    y = arrays.vector(LABEL, n_rows, "fiubU", "a label")
+    y = arrays.vector(LABEL, n_rows, "fiubU", "labels")
     if y.dtype.kind == "b":
         y = np.where(y, "true", "false")
-    bad = ~np.isfinite(y) if y.dtype.kind == "f" else y == "" if y.dtype.kind == "U" else y != y
-    if bad.any():
-        raise UnreadableTable(
-            path,
-            f"has no label in {count(int(bad.sum()), 'row')}, the first of them row "
-            f"{int(bad.argmax()) + 1:,}",
-            advice="fill them in or drop those rows",
-        )
-    refuse_other_than_two(path, y, LABEL, for_learning=request.features is None)
+    missing = ~np.isfinite(y) if y.dtype.kind == "f" else y == "" if y.dtype.kind == "U" else y != y
+    refuse_missing(path, "label", missing, "row {:,}".format)
+    refuse_other_than_two(path, y, LABEL, request)
     return y
 
 
 def _ids(path: Path, arrays: _Arrays, n_rows: int, name: str | None) -> NDArray[Any]:
     if name is None:
-        return np.arange(1, n_rows + 1)
+        return np.arange(n_rows)
     if name not in arrays.names or name in ("X", LABEL, "feature_names", "X_scale", *PARTS):
         raise UnreadableTable(
             path, f"has no id array {quoted([name])}", advice=nearest(name, arrays.names)
         )
-    return arrays.vector(name, n_rows, "iuU", "an integer or a string")
+    return arrays.vector(name, n_rows, "iuU", "integers or strings")

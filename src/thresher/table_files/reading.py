@@ -1,20 +1,23 @@
-"""A table from a file: the file is looked at, and handed to the reader of its format."""
+"""A table from a file, by the reader of its format."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from thresher.errors import UnreadableTable
-from thresher.table_files.columnar import read_feather, read_parquet
+from thresher.table_files.arrow_tables import read_feather, read_parquet
 from thresher.table_files.delimited import read_csv, read_tsv
 from thresher.table_files.npz import read_npz
 from thresher.table_files.svmlight import read_svmlight
 from thresher.table_files.table import LabeledTable, Progress, TableRequest
-from thresher.table_files.wording import quoted, some
+from thresher.wording import quoted, some
 
-READERS: dict[str, Callable[[Path, TableRequest], LabeledTable]] = {
+Reader: TypeAlias = Callable[[Path, TableRequest], LabeledTable]
+
+READERS: dict[str, Reader] = {
     ".csv": read_csv,
     ".csv.gz": read_csv,
     ".tsv": read_tsv,
@@ -39,7 +42,7 @@ def read_table(
     with_labels: bool = True,
     progress: Progress | None = None,
 ) -> LabeledTable:
-    """The table in a file, in the format that its name ends in.
+    """The table in a file, whose extension says its format.
 
     Every column but the label and the id is a feature and must hold finite numbers; true and
     false become 1 and 0. Empty cells, NaN, NA and the like are missing values, and are refused.
@@ -53,13 +56,14 @@ def read_table(
     ----------
     path : .csv, .tsv (also with .gz), .parquet, .arrow, .feather, .svm, .svmlight, .libsvm, .npz
     label : the label column; the last column if None. svmlight and NPZ have labels of their own
-    id_column : a column that names the rows and is no feature (in an NPZ file: another array)
+    id_column : a column that identifies the rows and is not a feature (in an NPZ file: another
+        array). Without it, ids are row numbers from 0
     one_hot : turn a text column into one column of 0 and 1 per value, called `column=value`, in
-        sorted order of the values; at most 100 different values
+        sorted order of the values; at most 100 distinct values
     features : for prediction: the columns that X must have, in this order. Other columns are left
         out; a text that is none of the values named here is 0 in all of them
-    with_labels : if False, no labels are read: the label column may be absent, and is no feature
-    progress : called with the bytes read so far and all there are; each of two readings counts half
+    with_labels : if False, no labels are read; a column named by `label` is left out
+    progress : called with the bytes read so far and the total; each of two passes counts half
 
     Returns
     -------
@@ -67,7 +71,8 @@ def read_table(
 
     Raises
     ------
-    UnreadableTable : the file is no such table; the message says where and what to do
+    UnreadableTable : the file is not such a table; the message says what is wrong, where, and what
+        to do
     NotEnoughMemory : the table would not fit
 
     Examples
@@ -81,7 +86,7 @@ def read_table(
     array([[120.,   0.],
            [ 35.,   4.]])
     >>> table.feature_names, table.label_name, table.y.tolist(), table.ids.tolist()
-    (['words', 'links'], 'spam', ['no', 'yes'], [1, 2])
+    (['words', 'links'], 'spam', ['no', 'yes'], [0, 1])
     """
     request = TableRequest(
         label=_name(label, "label"),
@@ -93,12 +98,12 @@ def read_table(
     )
     path = Path(path)
     reader = _reader_of(path)
-    _refuse_what_is_no_file(path)
+    _refuse_other_than_files(path)
     return reader(path, request)
 
 
 def find_table(folder: str | Path, name: str) -> Path | None:
-    """The file of that name in a folder, with any ending that can be read; None if there is none.
+    """The file of that name in a folder, with any extension that can be read; None if none exists.
 
     Examples
     --------
@@ -121,31 +126,29 @@ def _names(features: Sequence[str] | None) -> tuple[str, ...] | None:
     if isinstance(features, str) or not all(isinstance(name, str) for name in features):
         raise TypeError(f"features must be a sequence of column names, got {features!r}")
     if not len(features) or len(set(features)) < len(features):
-        raise ValueError(f"features must be different names, at least one, got {list(features)}")
+        raise ValueError(f"features must be one or more distinct names, got {list(features)}")
     return tuple(str(name) for name in features)
 
 
-def _reader_of(path: Path) -> Callable[[Path, TableRequest], LabeledTable]:
+def _reader_of(path: Path) -> Reader:
     name = path.name.lower()
     for suffix in sorted(READERS, key=len, reverse=True):
         if name.endswith(suffix):
             return READERS[suffix]
     if path.is_dir():
-        raise UnreadableTable(path, "is a folder", advice="give the file in it")
-    ending = f"the ending {quoted([path.suffix])}" if path.suffix else "no ending"
-    raise UnreadableTable(
-        path, f"has {ending}", advice=f"files that can be read end in {some(READERS)}"
-    )
+        raise UnreadableTable(path, "is a folder", advice="give a file in it")
+    found = f"the extension {quoted([path.suffix])}" if path.suffix else "no extension"
+    raise UnreadableTable(path, f"has {found}", advice=f"supported are {some(READERS)}")
 
 
-def _refuse_what_is_no_file(path: Path) -> None:
+def _refuse_other_than_files(path: Path) -> None:
     try:
         if path.is_dir():
-            raise UnreadableTable(path, "is a folder", advice="give the file in it")
+            raise UnreadableTable(path, "is a folder", advice="give a file in it")
         if not path.exists():
             raise UnreadableTable(path, "was not found", advice=_beside(path))
         if not path.is_file():
-            raise UnreadableTable(path, "is no file but a device or pipe", advice="save it first")
+            raise UnreadableTable(path, "is a device or a pipe, not a file", advice="save it first")
         with path.open("rb") as file:
             n_bytes = os.fstat(file.fileno()).st_size
     except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
@@ -165,4 +168,4 @@ def _beside(path: Path) -> str:
     known = sorted(
         file.name for file in path.parent.iterdir() if file.name.lower().endswith(tuple(READERS))
     )
-    return f"tables beside it: {some(known, limit=5)}" if known else "check its name and folder"
+    return f"tables in its folder: {some(known, limit=5)}" if known else "check its name and folder"

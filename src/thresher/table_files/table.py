@@ -1,35 +1,41 @@
-"""What is asked of a file, and what comes back."""
+"""What is asked of a file, what comes back, and the checks that all formats share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from thresher.validation import Rows
+from thresher.errors import UnreadableTable
+from thresher.memory import require_memory
+from thresher.validation import FloatArray, Rows, is_sparse, sum_of_squares
+from thresher.wording import count, shortened, some
 
-Progress: TypeAlias = Callable[[int, int], None]  # told the bytes read so far, and all there are
+Progress: TypeAlias = Callable[[int, int], None]  # called with the bytes read so far, and in total
+Place: TypeAlias = Callable[[int], str]  # where a row, counted from 0, stands in its file
+
+MAX_FEATURES = 10_000_000  # beyond, an index is a mistake, and the names alone would take a GB
+LARGEST = 1e100  # what solvers can square and add up
+AT_ONCE = 2**20  # entries that are looked at together
 
 
 @dataclass(frozen=True)
 class TableRequest:
-    """What a caller wants from a file, in whichever format it is.
+    """What a caller wants from a file, whatever its format.
 
     Parameters
     ----------
     label : the label column; None for the last column, or for a format's own labels
-    id_column : the column that names the rows; None for row numbers
+    id_column : the column that identifies the rows; None for row numbers
     one_hot : whether a text column becomes one column per value
-    features : the columns that the table must have, in this order; None for all there are
+    features : the columns that the table must have, in this order; None for all columns
     with_labels : whether labels are read
-    progress : told how far reading has come
-
-    Examples
-    --------
-    >>> TableRequest(label="spam").with_labels
-    True
+    progress : called as reading goes on
     """
 
     label: str | None = None
@@ -39,28 +45,27 @@ class TableRequest:
     with_labels: bool = True
     progress: Progress | None = None
 
-    def tell_progress(self, n_bytes_read: int, n_bytes_total: int) -> None:
-        """Tell whoever wanted to know, never more than everything."""
+    def report_progress(self, n_bytes_read: int, n_bytes_total: int) -> None:
+        """Call `progress`, if there is one, with at most the total."""
         if self.progress is not None:
             self.progress(min(n_bytes_read, n_bytes_total), n_bytes_total)
 
 
 @dataclass(frozen=True, eq=False)
 class LabeledTable:
-    """The rows of a file, with what they are called.
+    """The rows of a file with their labels, names and ids.
 
     Parameters
     ----------
     X : (n, d) float64 array or CSR, finite
-    y : (n,) labels as in the file, strings or numbers; None if they were not asked for
+    y : (n,) labels as in the file, strings or numbers; None if they were not requested
     feature_names : the d names of the columns of X
-    ids : (n,) the id column's values, or the numbers of the rows from 1
-    label_name : the label's column; None if no labels were asked for
+    ids : (n,) the values of the id column, or the row numbers from 0
+    label_name : the label column; None if no labels were requested
 
     Examples
     --------
-    >>> import numpy as np
-    >>> table = LabeledTable(np.eye(2), np.array(["a", "b"]), ["x", "z"], np.array([1, 2]), "y")
+    >>> table = LabeledTable(np.eye(2), np.array(["a", "b"]), ["x", "z"], np.arange(2), "y")
     >>> table.n_rows
     2
     """
@@ -73,5 +78,147 @@ class LabeledTable:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.X.shape[0])
+
+
+# -- checks ------------------------------------------------------------------------------------
+
+
+def refuse_width(path: Path, n_features: int) -> None:
+    """Raise `UnreadableTable` if there are no features, or impossibly many."""
+    if not 0 < n_features <= MAX_FEATURES:
+        raise UnreadableTable(
+            path,
+            f"has {count(n_features, 'feature')}",
+            advice=f"1 to {MAX_FEATURES:,} are supported; check the largest index",
+        )
+
+
+def refuse_missing(path: Path, what: str, missing: NDArray[Any], place: Place) -> None:
+    """Raise `UnreadableTable` if the label or the id of a row is missing."""
+    if missing.any():
+        raise UnreadableTable(
+            path,
+            f"has no {what} in {count(int(missing.sum()), 'row')}; the first is "
+            f"{place(int(missing.argmax()))}",
+            advice="fill them in or drop those rows",
+        )
+
+
+def refuse_other_than_two(
+    path: Path, labels: NDArray[Any], name: str, request: TableRequest
+) -> None:
+    """Raise `UnreadableTable` if the labels are not two; for prediction one is enough."""
+    values, counts = np.unique(labels, return_counts=True)
+    if len(values) == 2 or (len(values) == 1 and request.features is not None):
+        return
+    order = np.argsort(-counts, kind="stable")
+    found = [f"{shortened(str(values[i]))} ({counts[i]:,})" for i in order]
+    raise UnreadableTable(
+        path,
+        f"has {count(len(values), 'distinct label')} in column {name!r}: {some(found, limit=5)}",
+        advice="exactly two are needed: merge or drop labels, or choose another column with "
+        "--label",
+    )
+
+
+def missing_values(path: Path, columns: list[str], first: str) -> UnreadableTable:
+    """The error about missing values in these columns, each given with its count."""
+    return _bad_values(path, "missing values", columns, first, "fill them in")
+
+
+def refuse_bad_numbers(path: Path, X: Rows, names: Sequence[str], place: Place) -> None:
+    """Raise `UnreadableTable` if an entry is NaN, infinite or too large.
+
+    Examples
+    --------
+    >>> refuse_bad_numbers(Path("t.npz"), np.array([[1.0, np.inf]]), ["a", "b"], "row {}".format)
+    Traceback (most recent call last):
+    thresher.errors.UnreadableTable: t.npz has infinite values in 1 column: 'b' (1); the first ...
+    """
+    if all(sum_of_squares(values) < LARGEST for _, values in _pieces(X)):
+        return
+    for what, advice, is_bad in (
+        ("missing values", "fill them in", np.isnan),
+        ("infinite values", "replace them", np.isinf),
+        (f"values beyond ±{LARGEST:g}", "correct them, change units", _is_large),
+    ):
+        columns, first = _found(X, names, place, is_bad)
+        if columns:
+            raise _bad_values(path, what, columns, first, advice)
+
+
+def _bad_values(
+    path: Path, what: str, columns: list[str], first: str, advice: str
+) -> UnreadableTable:
+    return UnreadableTable(
+        path,
+        f"has {what} in {count(len(columns), 'column')}: {some(columns, limit=10)}; the first is "
+        f"in column {first}",
+        advice=f"{advice}, or drop those rows or columns",
+    )
+
+
+def _is_large(values: FloatArray) -> NDArray[np.bool_]:
+    return np.abs(values) > LARGEST
+
+
+def _pieces(X: Rows) -> Iterator[tuple[int, FloatArray]]:
+    """Some entries at a time: the first row (or entry, if sparse), and the values."""
+    entries = X.data if is_sparse(X) else X
+    step = max(1, AT_ONCE // (1 if is_sparse(X) else X.shape[1]))
+    for start in range(0, len(entries), step):
+        yield start, entries[start : start + step]
+
+
+def _found(
+    X: Rows, names: Sequence[str], place: Place, is_bad: Callable[[FloatArray], NDArray[Any]]
+) -> tuple[list[str], str]:
+    """The columns with bad entries, most first, with counts; and where the first one is."""
+    counts = np.zeros(len(names), dtype=np.int64)
+    first = ""
+    for start, values in _pieces(X):
+        bad = np.argwhere(is_bad(values))
+        if not bad.size:
+            continue
+        if is_sparse(X):
+            columns = X.indices[start + bad[:, 0]]
+            row = int(np.searchsorted(X.indptr, start + bad[0, 0], side="right")) - 1
+        else:
+            columns, row = bad[:, 1], start + int(bad[0, 0])
+        counts += np.bincount(columns, minlength=len(names))
+        first = first or f"{names[columns[0]]!r}, {place(row)}"
+    worst = [int(i) for i in np.argsort(-counts, kind="stable") if counts[i]]
+    return [f"{names[i]!r} ({counts[i]:,})" for i in worst], first
+
+
+# -- sparse rows -------------------------------------------------------------------------------
+
+
+def pick_columns(X: Any, columns: list[int]) -> Any:
+    """These columns of a CSR matrix, in this order; -1 is a column of zeros.
+
+    Examples
+    --------
+    >>> pick_columns(sp.csr_array([[1.0, 2.0], [0.0, 3.0]]), [1, -1, 0]).toarray()
+    array([[2., 0., 1.],
+           [3., 0., 0.]])
+    """
+    require_memory(12 * X.nnz, "the chosen columns")
+    chosen = np.asarray(columns)
+    kept = np.flatnonzero(chosen >= 0)
+    selection = sp.csr_array(
+        (np.ones(len(kept)), (chosen[kept], kept)), shape=(X.shape[1], len(columns))
+    )
+    return tidy_csr(X @ selection)
+
+
+def tidy_csr(X: Any) -> Any:
+    """The rows as a CSR array with sorted indices, of 32 bits where they suffice."""
+    rows = sp.csr_array(X, dtype=np.float64)
+    rows.sum_duplicates()
+    if max(rows.nnz, *rows.shape) < 2**31:
+        rows.indices = rows.indices.astype(np.int32, copy=False)
+        rows.indptr = rows.indptr.astype(np.int32, copy=False)
+    return rows

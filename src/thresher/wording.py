@@ -6,6 +6,33 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 
+def shortened(text: str, length: int = 40) -> str:
+    """The text, with an ellipsis in its middle if it is longer than that.
+
+    Its middle, because the names of features often differ in their endings.
+
+    Examples
+    --------
+    >>> shortened("worst concave points of the cell nucleus (2)", 21)
+    'worst conc…ucleus (2)'
+    """
+    if len(text) <= length:
+        return text
+    head = length // 2
+    return text[:head] + "…" + text[len(text) - (length - 1 - head) :]
+
+
+def one_line(text: object, length: int = 40) -> str:
+    """The text on one line, shortened.
+
+    Examples
+    --------
+    >>> one_line(ValueError("two  spaces\\nand a line"))
+    'two spaces and a line'
+    """
+    return shortened(" ".join(str(text).split()), length)
+
+
 def quoted(names: Iterable[object], *, limit: int | None = None) -> str:
     """The names in quotes, all or the first few.
 
@@ -28,9 +55,9 @@ def some(words: Iterable[str], *, limit: int | None = None) -> str:
     'one and 2 more'
     """
     listed = list(words)
-    n_left = 0 if limit is None else max(0, len(listed) - limit)
-    told = ", ".join(listed[: len(listed) - n_left])
-    return f"{told} and {n_left:,} more" if n_left else told
+    shown = ", ".join(listed[:limit])
+    n_left = 0 if limit is None else len(listed) - limit
+    return f"{shown} and {n_left:,} more" if n_left > 0 else shown
 
 
 def count(n: int, noun: str) -> str:
@@ -42,11 +69,6 @@ def count(n: int, noun: str) -> str:
     ('1 row', '2,000 rows')
     """
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
-
-
-def shortened(text: str, length: int = 40) -> str:
-    """The text, or its beginning if it is long."""
-    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def nearest(name: str, names: Sequence[str]) -> str:

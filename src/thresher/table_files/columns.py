@@ -1,0 +1,275 @@
+"""Which column is the label, which the id, which are features, and what each of them holds."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thresher.errors import UnreadableTable
+from thresher.table_files.arrow_cells import (
+    Kind,
+    Piece,
+    as_texts,
+    first_text,
+    is_text,
+    look_at,
+    missing_cells,
+    plain,
+)
+from thresher.table_files.table import Place, TableRequest, missing_values
+from thresher.wording import count, nearest, quoted, shortened
+
+PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # which pandas writes into Parquet files
+MAX_VALUES = 100  # distinct texts that a column may have to become one-hot
+
+# -- labels and ids ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of a file by what they are for; `others` are those that may be features."""
+
+    label: str | None
+    id_column: str | None
+    others: tuple[str, ...]
+
+
+def assign_roles(path: Path, names: Sequence[str], request: TableRequest) -> Roles:
+    """What each column is for, or an error that names the column which is wrong.
+
+    Examples
+    --------
+    >>> assign_roles(Path("mail.csv"), ["nr", "words", "spam"], TableRequest(id_column="nr"))
+    Roles(label='spam', id_column='nr', others=('words',))
+    """
+    _refuse_bad_names(path, names, request)
+    id_column = request.id_column
+    if id_column is not None and id_column not in names:
+        raise UnreadableTable(
+            path, f"has no id column {quoted([id_column])}", advice=nearest(id_column, names)
+        )
+    visible = [name for name in names if name != id_column and not PANDAS_INDEX.fullmatch(name)]
+    label = _label(path, visible, request) if request.with_labels else None
+    others = tuple(name for name in visible if name not in (label, request.label))
+    if request.features is None and not others:
+        raise UnreadableTable(
+            path,
+            f"has no feature columns, only {quoted(names)}",
+            advice="add columns, or choose another label with --label",
+        )
+    return Roles(label, id_column, others)
+
+
+def _refuse_bad_names(path: Path, names: Sequence[str], request: TableRequest) -> None:
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise UnreadableTable(
+            path,
+            f"has duplicate column names: {quoted(repeated, limit=10)}",
+            advice="rename them; check that the first line holds the names",
+        )
+    if "" in names and request.id_column != "":
+        raise UnreadableTable(
+            path,
+            f"has a column without a name, number {list(names).index('') + 1} of {len(names)}",
+            advice="name it or drop it (pandas writes its index this way; use index=False)",
+        )
+
+
+def _label(path: Path, visible: Sequence[str], request: TableRequest) -> str:
+    label = request.label
+    if label is not None and label == request.id_column:
+        raise UnreadableTable(
+            path, f"has {quoted([label])} as both label and id", advice="name two different columns"
+        )
+    if label is not None and label not in visible:
+        raise UnreadableTable(
+            path, f"has no label column {quoted([label])}", advice=nearest(label, visible)
+        )
+    if label is None and not visible:
+        raise UnreadableTable(path, "has no label column", advice="add one")
+    chosen = visible[-1] if label is None else label
+    if request.features is not None and chosen in request.features:
+        raise UnreadableTable(
+            path,
+            f"has the feature {quoted([chosen])} where the label is expected",
+            advice="name the label column with --label",
+        )
+    return chosen
+
+
+def refuse_other_label(path: Path, request: TableRequest, own: str) -> None:
+    """Raise `UnreadableTable` if a label is requested that the format cannot have."""
+    if request.with_labels and request.label not in (None, own):
+        raise UnreadableTable(
+            path,
+            f"has no label column {quoted([request.label])}",
+            advice=f"in files of this format the labels are called {own!r}",
+        )
+
+
+# -- what a column holds -----------------------------------------------------------------------
+
+
+@dataclass
+class ColumnSummary:
+    """What was seen of a column so far.
+
+    Parameters
+    ----------
+    name : of the column
+    collect : whether the distinct texts are wanted
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> column = ColumnSummary("from")
+    >>> column.add(pyarrow.array(["7", None]), first_row=0)
+    >>> column.add(pyarrow.array(["home"]), first_row=2)
+    >>> column.kind, column.example, column.n_missing
+    (<Kind.TEXT: 'text'>, (2, 'home'), 1)
+    """
+
+    name: str
+    collect: bool = False
+    kind: Kind | None = None
+    example: tuple[int, str] = (0, "")  # row and content of the first cell that is not a number
+    n_missing: int = 0
+    first_missing: int = 0
+    values: set[str] = field(default_factory=set)
+
+    def add(self, array: Any, *, first_row: int) -> None:
+        """Take note of the next piece of the column."""
+        array = plain(array)
+        piece = look_at(array)
+        self._count_missing(piece, array, first_row)
+        if piece.kind not in (None, Kind.NUMBER) and self.kind in (None, Kind.NUMBER):
+            place, text = first_text(array)
+            self.example = first_row + place, text
+        if piece.kind is not None:
+            mixed = self.kind not in (None, piece.kind)
+            self.kind = Kind.TEXT if mixed else piece.kind
+        if self.collect and is_text(array) and len(self.values) <= MAX_VALUES:
+            self.values.update(as_texts(array).unique().drop_null().to_pylist())
+
+    def _count_missing(self, piece: Piece, array: Any, first_row: int) -> None:
+        if piece.numbers is not None:
+            missing = np.isnan(piece.numbers)
+        else:
+            missing = missing_cells(array if piece.texts is None else piece.texts)
+        n_missing = int(np.count_nonzero(missing))
+        if n_missing and not self.n_missing:
+            self.first_missing = first_row + int(missing.argmax())
+        self.n_missing += n_missing
+
+
+WHAT_TO_DO = {
+    Kind.OTHER: "drop them, or write one number into each cell",
+    Kind.DATE: "turn them into numbers, such as days since a date, or drop them",
+    Kind.TEXT: "use --one-hot, turn them into numbers, drop them, or name one that identifies "
+    "rows with --id-column",
+}
+
+
+def refuse_other_kinds(
+    path: Path, columns: Sequence[ColumnSummary], place: Place, *, text_allowed: bool
+) -> None:
+    """Raise `UnreadableTable` if a column holds neither numbers nor what may become numbers."""
+    for kind, advice in WHAT_TO_DO.items():
+        found = [column for column in columns if column.kind is kind]
+        if not found or (kind is Kind.TEXT and text_allowed):
+            continue
+        row, cell = found[0].example
+        raise UnreadableTable(
+            path,
+            f"has {count(len(found), 'column')} of {kind.value}: "
+            f"{quoted(column.name for column in found)}; the first is {shortened(cell)!r} in "
+            f"column {found[0].name!r}, {place(row)}",
+            advice=advice,
+        )
+
+
+def refuse_missing_values(path: Path, columns: Iterable[ColumnSummary], place: Place) -> None:
+    """Raise `UnreadableTable` if a cell is missing, with the columns that lack most."""
+    lacking = sorted((c for c in columns if c.n_missing), key=lambda c: -c.n_missing)
+    if lacking:
+        counted = [f"{c.name!r} ({c.n_missing:,})" for c in lacking]
+        first = min(lacking, key=lambda c: c.first_missing)
+        raise missing_values(path, counted, f"{first.name!r}, {place(first.first_missing)}")
+
+
+# -- features ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A column of X: the numbers of a column of the file, or where that column has a value."""
+
+    name: str
+    column: str
+    value: str | None = None
+
+
+def wanted_features(
+    path: Path, wanted: Sequence[str], columns: Iterable[str], *, one_hot: bool
+) -> list[Feature]:
+    """The features of these names, or an error that names those the file does not have.
+
+    Examples
+    --------
+    >>> wanted_features(Path("mail.csv"), ["from=home"], ["words", "from"], one_hot=True)
+    [Feature(name='from=home', column='from', value='home')]
+    """
+    known = set(columns)
+    found = {name: _feature(name, known, one_hot=one_hot) for name in wanted}
+    missing = [name for name, feature in found.items() if feature is None]
+    if missing:
+        encoded = [name for name in missing if _feature(name, known, one_hot=True)]
+        raise UnreadableTable(
+            path,
+            f"lacks {len(missing):,} of {count(len(wanted), 'required column')}: {quoted(missing)}",
+            advice="text columns need --one-hot"
+            if encoded
+            else "add them; the file that the model was learned from has them",
+        )
+    return [feature for feature in found.values() if feature is not None]
+
+
+def _feature(name: str, known: set[str], *, one_hot: bool) -> Feature | None:
+    if name in known:
+        return Feature(name, name)
+    ends = [place for place, character in enumerate(name) if character == "="] if one_hot else []
+    for end in ends:
+        if name[:end] in known:
+            return Feature(name, name[:end], name[end + 1 :])
+    return None
+
+
+def all_features(path: Path, columns: Sequence[ColumnSummary]) -> list[Feature]:
+    """One feature for each column of numbers, and one for each value of each column of text."""
+    many = [c.name for c in columns if c.kind is Kind.TEXT and len(c.values) > MAX_VALUES]
+    if many:
+        raise UnreadableTable(
+            path,
+            f"has text columns with more than {MAX_VALUES} distinct values: {quoted(many)}",
+            advice="drop them, group their values, or use one as the id column",
+        )
+    features: list[Feature] = []
+    for column in columns:
+        values = sorted(column.values) if column.kind is Kind.TEXT else [None]
+        names = [column.name if value is None else f"{column.name}={value}" for value in values]
+        features += [Feature(name, column.name, value) for name, value in zip(names, values)]
+    repeated = [name for name, times in Counter(f.name for f in features).items() if times > 1]
+    if repeated:
+        raise UnreadableTable(
+            path,
+            f"has one-hot columns with the names of other columns: {quoted(repeated, limit=10)}",
+            advice="rename those columns",
+        )
+    return features
