@@ -306,9 +306,9 @@ def test_misuse_is_one_line_and_exit_code_2(arguments, folder, call_cli):
 
 
 FAILURES = {
-    "learn no.csv": "tables beside it: empty.csv",
+    "learn no.csv": "tables in its folder: empty.csv",
     "learn mail.csv": "'id'",  # a text column
-    "learn mail.csv --id-column id --label f0": "different labels",
+    "learn mail.csv --id-column id --label f0": "distinct labels",
     "learn mail.csv --id-column id --label answr": "did you mean 'answer'",
     "learn mail.csv --id-column idd": "did you mean 'id'",
     "learn gaps.csv": "'a' (2), 'b' (1)",
@@ -316,7 +316,7 @@ FAILURES = {
     "learn few.csv --sparsity 1": "3 rows of each label are needed",
     "learn empty.csv": "is empty",
     "learn .": "is a folder",
-    "learn notes.txt": "files that can be read end in",
+    "learn notes.txt": "supported are .csv",
     "predict no.json mail.csv --out p.csv": "no.json",
     "predict mail.csv mail.csv --out p.csv": "is not a file that Thresher can read",
     "predict . mail.csv --out p.csv": "it is a folder",

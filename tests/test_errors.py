@@ -135,7 +135,7 @@ CASES = {
     "table": Case(
         errors.UnreadableTable,
         _unreadable_table,
-        ("run.npz", "missing values", "'x0' (1)", "row 2", "fill them in"),
+        ("run.npz", "missing values", "'x0' (1)", "row 1", "fill them in"),
     ),
     "adversary": Case(
         errors.AdversaryError,

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from thresher.errors import NotEnoughMemory, ThresherError
-from thresher.memory import available_memory, require_memory
 from thresher.validation import (
     check_count,
     check_fraction,
@@ -261,22 +259,3 @@ def test_huge_asymmetric_matrices_do_not_overflow() -> None:
 def test_a_symmetric_matrix_is_square(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="A must be a square matrix, got shape"):
         check_symmetric(np.zeros(shape), "A")
-
-
-# -- memory ----------------------------------------------------------------------------------
-
-
-def test_memory_that_is_not_there_is_refused_by_name() -> None:
-    with pytest.raises(
-        NotEnoughMemory, match=r"a huge table needs about .* GB, but .* GB are free"
-    ):
-        require_memory(2 * available_memory() + 10**12, "a huge table")
-
-
-def test_memory_that_is_there_is_granted() -> None:
-    require_memory(1000, "a small table")
-
-
-def test_missing_memory_is_an_error_of_ours_and_a_memory_error() -> None:
-    assert issubclass(NotEnoughMemory, ThresherError)
-    assert issubclass(NotEnoughMemory, MemoryError)

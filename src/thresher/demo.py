@@ -133,7 +133,7 @@ def examine_world(world: PoisonedSplit) -> Findings:
 
 
 def _as_table(X: FloatArray, y: NDArray[Any]) -> LabeledTable:
-    return LabeledTable(X, y, _measurements()[2], np.arange(1, len(y) + 1), "diagnosis")
+    return LabeledTable(X, y, _measurements()[2], np.arange(len(y)), "diagnosis")
 
 
 def describe_suspects(world: PoisonedSplit, findings: Findings) -> str:

@@ -229,22 +229,20 @@ def check_symmetric(values: object, name: str) -> FloatArray:
     return symmetric
 
 
-def require_at_hand(table: object) -> None:
+def require_in_memory(table: object) -> None:
     """Refuse a table that is only a plan to read one, such as a LazyFrame of Polars.
 
     Examples
     --------
     >>> class LazyFrame:
     ...     collect = collect_schema = print
-    >>> require_at_hand(LazyFrame())
+    >>> require_in_memory(LazyFrame())
     Traceback (most recent call last):
-    TypeError: X must be a table that is at hand, got a LazyFrame: collect() it first
+    TypeError: X must be in memory, got a LazyFrame; collect the lazy frame first
     """
     kind = type(table)  # asking the table itself for its columns would resolve the plan, and warn
     if hasattr(kind, "collect") and hasattr(kind, "collect_schema"):
-        raise TypeError(
-            f"X must be a table that is at hand, got a {kind.__name__}: collect() it first"
-        )
+        raise TypeError(f"X must be in memory, got a {kind.__name__}; collect the lazy frame first")
 
 
 def generator_from(random_state: object, name: str = "random_state") -> np.random.Generator:

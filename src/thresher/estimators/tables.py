@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
-from thresher.validation import FloatArray, Rows, is_sparse, require_at_hand, sum_of_squares
+from thresher.validation import FloatArray, Rows, is_sparse, require_in_memory, sum_of_squares
 
 MOST_NAMED = 5  # columns in one message
 
@@ -54,7 +54,7 @@ def check_two_classes(y: Any) -> tuple[Any, FloatArray]:
 
 def _validated(estimator: Any, X: Any, **options: Any) -> Any:
     """What scikit-learn makes of the table; entries may still be infinite or missing."""
-    require_at_hand(X)
+    require_in_memory(X)
     _refuse_dates(X)
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         i, j = (*np.argwhere(np.ma.getmaskarray(X))[0], 0)[:2]

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from thresher.validation import FloatArray, Rows, check_rows, check_vector, require_at_hand
+from thresher.validation import FloatArray, Rows, check_rows, check_vector, require_in_memory
 
 
 def is_frame(table: object) -> bool:
@@ -33,7 +33,7 @@ def check_numbers(table: Any) -> Rows:
     array([[1., 2.],
            [3., 4.]])
     """
-    require_at_hand(table)
+    require_in_memory(table)
     if not is_frame(table):
         return check_rows(table, "X")
     _check_names(table)
