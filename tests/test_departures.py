@@ -73,7 +73,7 @@ def test_every_mark_in_the_code_has_a_row() -> None:
 def test_a_switch_is_a_parameter_of_what_has_it(row: list[str]) -> None:
     match = re.fullmatch(r"`(PracticalSchedule|HalfspaceClassifier)\((\w+)=(.+)\)`", row[2])
     if match is None:
-        assert row[2] in ("always on", "pass an `InstanceSource` of your own")
+        assert row[2] in ("always on", "pass your own `InstanceSource`")
         return
     owner = {"PracticalSchedule": PracticalSchedule, "HalfspaceClassifier": HalfspaceClassifier}
     assert match[2] in inspect.signature(owner[match[1]]).parameters
