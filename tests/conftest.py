@@ -26,7 +26,7 @@ _UNDIVIDED = {
     "tests/test_cli_laboratory.py",
     "tests/test_cli_tables.py",
     "tests/experiments/arena/test_dask.py",
-    "tests/experiments/arena/test_isolation.py",
+    "tests/experiments/arena/test_processes.py",
     "tests/experiments/arena/test_runner.py",
     "tests/experiments/test_simulation.py",
     "tests/estimators/test_choice.py",

@@ -21,7 +21,7 @@ import pytest
 
 from browser import look_at, needs_browser
 from thresher import cli
-from thresher.experiments.arena import cluster, report
+from thresher.experiments.arena import processes, report
 from thresher.rendering.html import Html
 
 SCRIPT = Path(sysconfig.get_path("scripts")) / "thresher"
@@ -298,7 +298,7 @@ def test_a_scheduler_that_does_not_answer_is_a_failure_and_leaves_nothing(
     tmp_path: Path, monkeypatch, call_cli
 ) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr(cluster, "_PATIENCE", 1)
+    monkeypatch.setattr(processes, "_PATIENCE", 1)
     done = call_cli("arena run smoke --out out --scheduler tcp://127.0.0.1:1", tmp_path)
     assert done.returncode == 1
     assert done.stderr.startswith("thresher: error: no Dask scheduler answers at 'tcp://127.0.0.1")

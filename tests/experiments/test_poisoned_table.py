@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from thresher import cli
 from thresher.errors import UnreadableTable
 from thresher.experiments import poisoned_table
-from thresher.experiments.arena import Sweep, Trial, Workforce, run_sweep
+from thresher.experiments.arena import Run, Sweep, run_sweep
 from thresher.experiments.arena.report import load_standings, make_page
 from thresher.experiments.poisoned_table import load_table, make_classifier, run_table, split_table
 from thresher.experiments.spec import TABLE_METHODS, TableSpec
@@ -78,7 +78,7 @@ def test_what_a_learner_raises_is_an_outcome(
 
 def test_a_trial_on_a_table_needs_the_folder() -> None:
     with pytest.raises(ValueError, match="data_dir must be the folder with the table 'dense'"):
-        Trial("a", POISONED, 0).run()
+        Run("a", POISONED, 0).execute()
 
 
 SWEEP = Sweep.from_text(
@@ -99,7 +99,7 @@ method = ["l1-logistic", "norm-filter-l1-logistic"]
 
 
 def test_a_sweep_of_tables_runs_and_is_reported(data_dir: Path, tmp_path: Path) -> None:
-    records = run_sweep(SWEEP, tmp_path, workforce=Workforce(n_jobs=1), data_dir=data_dir)
+    records = run_sweep(SWEEP, tmp_path, n_jobs=1, data_dir=data_dir)
     assert len(records) == 2 * 2 * (3 + 2 * 2)
     assert {record["status"] for record in records} == {"finished"}
     page = make_page(load_standings(tmp_path))
@@ -109,9 +109,7 @@ def test_a_sweep_of_tables_runs_and_is_reported(data_dir: Path, tmp_path: Path) 
 
 
 def test_a_table_that_is_not_there_is_named_before_anything_is_made(tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match="the sweep 'tables' needs the table dense: not in data_dir"
-    ):
+    with pytest.raises(ValueError, match="sweep 'tables' needs the table dense: not in data_dir"):
         run_sweep(SWEEP, tmp_path / "out", data_dir=tmp_path)
     assert not (tmp_path / "out").exists()
 

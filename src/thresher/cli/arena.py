@@ -38,17 +38,17 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
 
 def _run_sweep(options: argparse.Namespace) -> None:
     """Run what is missing from the folder, and tell the standings."""
-    from thresher.experiments.arena import Workforce, load_sweeps  # here: --help stays quick
+    from thresher.experiments.arena import load_sweeps  # here: --help stays quick
     from thresher.experiments.arena.terminal import run_and_tell
 
     with refusing_misuse():
         sweeps = _runnable(load_sweeps(options.spec), options.data_dir)
-    workforce = Workforce(n_jobs=options.jobs, scheduler=options.scheduler)
     for sweep in sweeps:
         run_and_tell(
             sweep,
             options.out,
-            workforce,
+            n_jobs=options.jobs,
+            scheduler=options.scheduler,
             data_dir=options.data_dir,
             retry=options.retry_failed,
         )

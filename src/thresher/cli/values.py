@@ -141,7 +141,7 @@ def scheduler_address(text: str) -> str:
     Traceback (most recent call last):
     argparse.ArgumentTypeError: scheduler must be an address like tcp://127.0.0.1:8786, got 'foo'
     """
-    from thresher.experiments.arena.cluster import check_address  # here: --help stays quick
+    from thresher.experiments.arena.processes import check_address  # here: --help stays quick
 
     try:
         return check_address(text)

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 
 from thresher.experiments import SimulationSpec
-from thresher.experiments.arena import Sweep, Trial
+from thresher.experiments.arena import Run, Sweep
 
 QUICK = {"min_unlabeled": 200, "max_unlabeled": 400}
 SMALL = SimulationSpec(n_features=20, sparsity=2, label_budget=40, schedule=QUICK)
@@ -40,9 +40,15 @@ def tiny(seeds: str = "0-3", *, top: str = "", blocks: str = "") -> Sweep:
     return Sweep.from_text(f'seeds = "{seeds}"\n{top}\n{WORLD}{LEARNER}{blocks}', name="tiny")
 
 
-def trial(seed: int = 0, spec: SimulationSpec = SMALL) -> dict[str, Any]:
-    """What a process is asked to run."""
-    return Trial("quick", spec, seed).as_record()
+def task(seed: int = 0, spec: SimulationSpec = SMALL) -> dict[str, Any]:
+    """What a process gets to run."""
+    return Run("quick", spec, seed).as_record()
+
+
+def run_inline(tasks: Iterable[dict[str, Any]], *_: object, **__: object) -> Iterator[Any]:
+    """In place of `processes.run_here`, where it does not matter which process does the work."""
+    for each in tasks:
+        yield Run.from_record(each).execute()
 
 
 def timeless(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -56,7 +62,7 @@ def workers(of: int | None = None) -> list[psutil.Process]:
     found = []
     for process in psutil.Process(of).children(recursive=True):
         try:
-            if "thresher.experiments.arena.worker" in process.cmdline():
+            if any("multiprocessing.spawn" in word for word in process.cmdline()):
                 found.append(process)
         except psutil.Error:  # it ended while we looked
             continue
@@ -66,14 +72,14 @@ def workers(of: int | None = None) -> list[psutil.Process]:
 # A runner in a process of its own: it says when each record is on the disk.
 RUNNER = """
 import sys
-from thresher.experiments.arena import Sweep, Workforce, run_sweep
+from thresher.experiments.arena import Sweep, run_sweep
 
 if __name__ == "__main__":
     text, folder = sys.argv[1:]
     run_sweep(
         Sweep.from_text(text, name="tiny"),
         folder,
-        workforce=Workforce(n_jobs=2),
+        n_jobs=2,
         observe=lambda record, n_to_come: print(n_to_come, flush=True),
     )
 """
@@ -115,4 +121,4 @@ def hook(folder: Path, body: str) -> str:
         f"def run_simulation(spec, seed):\n{lines}\n    return real(spec, seed)\n"
         "simulation.run_simulation = run_simulation\n"
     )
-    return str(folder)
+    return os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])

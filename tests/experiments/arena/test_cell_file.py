@@ -8,9 +8,9 @@ from pathlib import Path
 
 from thresher.experiments import SimulationSpec
 from thresher.experiments.arena.cell_file import COLUMNS, save_cells
+from thresher.experiments.arena.run import Run
 from thresher.experiments.arena.standings import Standings
 from thresher.experiments.arena.sweep import Sweep
-from thresher.experiments.arena.trials import Trial
 
 TEXT = """
 seeds = "0-2"
@@ -25,7 +25,7 @@ ERRORS = [0.05, 0.2, 0.1]
 
 
 def record(spec: SimulationSpec, seed: int, error: float) -> dict[str, object]:
-    died = Trial("thresher", spec, seed).unfinished("died", "", 1.0)
+    died = Run("thresher", spec, seed).unfinished("died", "", 1.0)
     numbers = {"error": error, "n_labels": 20 + seed, "n_uncertified": seed}
     return {**died, "status": "finished", **numbers, "arena": "tiny"}
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thresher.experiments.arena import Sweep, Trial
+from thresher.experiments.arena import Run, Sweep
 from thresher.experiments.arena.figures import Curve, Panel, Picture, figures_section, pictures_of
 from thresher.experiments.arena.figures.cast import MAX_IN_COLOR, Cast
 from thresher.experiments.arena.figures.drawing import draw_panel
@@ -51,17 +51,17 @@ def noise_sweep(budgets: str = "60", **options: str) -> Sweep:
     return make_sweep(NOISE.format(budgets=budgets), **options)
 
 
-def record(trial: Trial, error: float, **changes: Any) -> dict[str, Any]:
+def record(trial: Run, error: float, **changes: Any) -> dict[str, Any]:
     made = trial.unfinished("finished", "", 1.0)  # type: ignore[arg-type]
     labels = (trial.spec.label_budget or 0) - 1
     return {**made, "error": error, "n_labels": labels, "arena": "handmade", **changes}
 
 
-def run(sweep: Sweep, error: Callable[[Trial], float]) -> Records:
-    return [record(trial, error(trial)) for trial in sweep.trials(sweep.pilot_seeds + sweep.seeds)]
+def run(sweep: Sweep, error: Callable[[Run], float]) -> Records:
+    return [record(trial, error(trial)) for trial in sweep.runs(sweep.pilot_seeds + sweep.seeds)]
 
 
-def plain_error(trial: Trial) -> float:
+def plain_error(trial: Run) -> float:
     """Grows with the noise, more so for the rival; the median is that of seed 1."""
     factor = 1.0 if trial.learner == "thresher" else 2.0
     hurt = 2.0 if trial.spec.adversary == "kearns-li" else 1.0
@@ -203,7 +203,7 @@ label_budget = [20, 40, 80, 160]
 def scaling_records(sweep: Sweep) -> Records:
     """Ten labels a feature suffice for Thresher, twenty for the rival; nine of ten seeds do."""
 
-    def error(trial: Trial) -> float:
+    def error(trial: Run) -> float:
         each = 10 if trial.learner == "thresher" else 20
         has_enough = (trial.spec.label_budget or 0) >= each * trial.spec.sparsity
         return 0.05 if has_enough and trial.seed else 0.2
@@ -304,7 +304,7 @@ def test_a_profile_is_the_share_of_cells_within_a_factor_of_the_best() -> None:
     sweep = noise_sweep()
     better = {("label-flip", 0.05), ("label-flip", 0.1)}  # where the rival is the better one
 
-    def error(trial: Trial) -> float:
+    def error(trial: Run) -> float:
         is_rival = trial.learner == RIVAL
         cell = trial.spec.adversary, trial.spec.noise_rate
         return 0.01 * (1 if is_rival == (cell in better) else 3)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thresher.experiments.arena import Sweep, Trial
+from thresher.experiments.arena import Run, Sweep
 from thresher.experiments.arena import report as arena_report
 from thresher.experiments.arena.report import save_report
 from thresher.rendering.html import Html
@@ -52,7 +52,7 @@ def make_sweep(pilot: str = "", name: str = "two") -> Sweep:
     return Sweep.from_text(SPEC.format(pilot=pilot), name=name)
 
 
-def make_record(trial: Trial, sweep: Sweep, **changes: Any) -> dict[str, Any]:
+def make_record(trial: Run, sweep: Sweep, **changes: Any) -> dict[str, Any]:
     """A finished run with numbers that differ from run to run."""
     rng = np.random.default_rng(int(trial.id, 16))
     return {
@@ -68,7 +68,7 @@ def make_record(trial: Trial, sweep: Sweep, **changes: Any) -> dict[str, Any]:
 
 
 def complete(sweep: Sweep) -> list[dict[str, Any]]:
-    return [make_record(trial, sweep) for trial in sweep.trials(sweep.seeds)]
+    return [make_record(trial, sweep) for trial in sweep.runs(sweep.seeds)]
 
 
 class Page(HTMLParser):
@@ -214,7 +214,7 @@ def test_one_strength_of_each_adversary_is_told_once(tmp_path: Path) -> None:
 def test_one_strength_is_told_again_with_the_pilot_seeds(tmp_path: Path) -> None:
     text = SPEC.format(pilot='pilot_seeds = "7-7"').replace("[1.0, 2.0, 4.0]", "2.0")
     sweep = Sweep.from_text(text, name="two")
-    trials = sweep.trials((*sweep.pilot_seeds, *sweep.seeds))
+    trials = sweep.runs((*sweep.pilot_seeds, *sweep.seeds))
     page = write(tmp_path, [make_record(trial, sweep) for trial in trials], sweep)
     runs = [page.rows(n)["thresher", "in-band-mass 2"][-1] for n in (0, 1)]
     assert runs == ["3", "4"]
@@ -279,7 +279,7 @@ def piloted() -> tuple[Sweep, list[dict[str, Any]]]:
     """Pilot seeds that find strength 2 the worst, and records of seeds that would find 4."""
     sweep = make_sweep('pilot_seeds = "100-101"')
     records = []
-    for trial in sweep.trials((*sweep.pilot_seeds, *sweep.seeds)):
+    for trial in sweep.runs((*sweep.pilot_seeds, *sweep.seeds)):
         worst = 2.0 if trial.seed in sweep.pilot_seeds else 4.0
         error = 0.2 if trial.spec.strength == worst else 0.1
         records.append(make_record(trial, sweep, error=error + trial.seed / 10_000))

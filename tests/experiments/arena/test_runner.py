@@ -6,8 +6,7 @@ import _thread
 import json
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +14,18 @@ from typing import Any
 import psutil
 import pytest
 
-from experiments.arena.arenas import hook, runner, timeless, tiny, wait_for_records, workers
+from experiments.arena.arenas import (
+    hook,
+    run_inline,
+    runner,
+    timeless,
+    tiny,
+    wait_for_records,
+    workers,
+)
 from thresher.errors import DamagedFile, ThresherError
-from thresher.experiments.arena import Sweep, Workforce, read_records, run_sweep
-from thresher.experiments.arena import runner as arena_runner
-from thresher.experiments.arena.isolation import Crew
+from thresher.experiments.arena import Sweep, processes, read_records, run_sweep
 
-ONE, TWO = Workforce(n_jobs=1), Workforce(n_jobs=2)
 SWEEP = tiny("0-7")
 FAILING = """
 [[learners]]
@@ -49,19 +53,18 @@ RunSweep = Callable[..., list[dict[str, Any]]]
 
 
 @pytest.fixture(scope="module")
-def run_warm() -> Iterator[RunSweep]:
-    """`run_sweep` with processes that the next test finds ready: their start takes longest.
+def run_quickly() -> RunSweep:
+    """`run_sweep` in this process: starting another takes longest.
 
     For tests in which it does not matter how processes start and end.
     """
-    with Crew() as crew:
 
-        def run(*arguments: Any, **options: Any) -> list[dict[str, Any]]:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(arena_runner, "Crew", lambda: nullcontext(crew))
-                return run_sweep(*arguments, **options)
+    def run(*arguments: Any, **options: Any) -> list[dict[str, Any]]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(processes, "run_here", run_inline)
+            return run_sweep(*arguments, **options)
 
-        yield run
+    return run
 
 
 class Ordinary:
@@ -70,15 +73,15 @@ class Ordinary:
     def __init__(self, folder: Path, run_sweep: RunSweep) -> None:
         self.folder = folder
         self.heard: list[tuple[str | None, int]] = []
-        self.records = run_sweep(SWEEP, folder, workforce=ONE, observe=self.hear)
+        self.records = run_sweep(SWEEP, folder, n_jobs=1, observe=self.hear)
 
     def hear(self, record: dict[str, Any] | None, n_to_come: int) -> None:
         self.heard.append((record and record["run"], n_to_come))
 
 
 @pytest.fixture(scope="module")
-def ordinary(tmp_path_factory, run_warm: RunSweep) -> Ordinary:
-    return Ordinary(tmp_path_factory.mktemp("ordinary") / "new" / "folder", run_warm)
+def ordinary(tmp_path_factory, run_quickly: RunSweep) -> Ordinary:
+    return Ordinary(tmp_path_factory.mktemp("ordinary") / "new" / "folder", run_quickly)
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +99,7 @@ def test_every_trial_finishes_and_leaves_one_record_in_the_folder(ordinary: Ordi
 
 
 def test_the_records_come_back_in_the_order_of_the_trials(undisturbed) -> None:
-    assert [record["run"] for record in undisturbed] == [t.id for t in SWEEP.trials(SWEEP.seeds)]
+    assert [record["run"] for record in undisturbed] == [t.id for t in SWEEP.runs(SWEEP.seeds)]
 
 
 def test_a_record_says_which_sweep_asked_for_it(undisturbed) -> None:
@@ -113,7 +116,7 @@ def test_the_observer_hears_how_many_are_to_come_and_then_each_record(ordinary: 
 
 
 def test_the_number_of_jobs_does_not_change_a_bit(undisturbed, tmp_path: Path) -> None:
-    assert timeless(run_sweep(SWEEP, tmp_path, workforce=TWO)) == timeless(undisturbed)
+    assert timeless(run_sweep(SWEEP, tmp_path, n_jobs=2)) == timeless(undisturbed)
 
 
 def test_a_record_that_differs_in_a_bit_is_noticed(undisturbed) -> None:
@@ -122,9 +125,10 @@ def test_a_record_that_differs_in_a_bit_is_noticed(undisturbed) -> None:
 
 
 @pytest.mark.parametrize("n_jobs", [0, -1, 1.5, "2", True])
-def test_a_workforce_that_is_no_number_of_processes_is_refused(n_jobs: Any) -> None:
+def test_a_number_of_jobs_that_is_not_a_count_is_refused(n_jobs: Any, tmp_path: Path) -> None:
     with pytest.raises((TypeError, ValueError), match="n_jobs"):
-        Workforce(n_jobs=n_jobs)
+        run_sweep(SWEEP, tmp_path / "new", n_jobs=n_jobs)
+    assert list(tmp_path.iterdir()) == []
 
 
 # -- killed and resumed ------------------------------------------------------------------------
@@ -134,7 +138,7 @@ def test_a_workforce_that_is_no_number_of_processes_is_refused(n_jobs: Any) -> N
     "n_more", [(1, 3), pytest.param((0, 1, 3), marks=pytest.mark.slow)], ids=["twice", "thrice"]
 )
 def test_a_run_that_is_killed_again_and_again_loses_and_repeats_nothing(
-    n_more: tuple[int, ...], undisturbed, run_warm: RunSweep, tmp_path: Path
+    n_more: tuple[int, ...], undisturbed, run_quickly: RunSweep, tmp_path: Path
 ) -> None:
     for n_records in n_more:
         with runner(SWEEP, tmp_path) as process:
@@ -142,7 +146,7 @@ def test_a_run_that_is_killed_again_and_again_loses_and_repeats_nothing(
             process.send_signal(signal.SIGKILL)
             process.wait()
     assert 4 <= len(saved(tmp_path)) < 8  # or the kills came too late to mean anything
-    run_warm(SWEEP, tmp_path, workforce=TWO)
+    run_quickly(SWEEP, tmp_path, n_jobs=2)
     records = saved(tmp_path)
     assert len({record["run"] for record in records}) == len(records)
     assert timeless(records) == timeless(undisturbed)
@@ -153,11 +157,11 @@ def test_a_resumed_run_runs_nothing_that_is_recorded(undisturbed, tmp_path: Path
     assert run_sweep(SWEEP, tmp_path, observe=refuse_to_run) == undisturbed
 
 
-def test_a_torn_line_is_run_again(undisturbed, run_warm: RunSweep, tmp_path: Path) -> None:
+def test_a_torn_line_is_run_again(undisturbed, run_quickly: RunSweep, tmp_path: Path) -> None:
     seed_folder(tmp_path, undisturbed)
     path = tmp_path / "records.jsonl"
     path.write_bytes(path.read_bytes()[:-40])
-    run_warm(SWEEP, tmp_path, workforce=ONE)
+    run_quickly(SWEEP, tmp_path, n_jobs=1)
     assert timeless(saved(tmp_path)) == timeless(undisturbed)
 
 
@@ -174,11 +178,11 @@ def test_a_damaged_folder_is_refused_and_nothing_in_it_changes(undisturbed, tmp_
 
 
 def test_another_sweep_in_the_same_folder_shares_what_both_ask_for(
-    undisturbed, run_warm: RunSweep, tmp_path: Path
+    undisturbed, run_quickly: RunSweep, tmp_path: Path
 ) -> None:
     seed_folder(tmp_path, undisturbed[:3])
     heard: list[int] = []
-    run_warm(tiny("0-3"), tmp_path, workforce=ONE, observe=lambda _, n: heard.append(n))
+    run_quickly(tiny("0-3"), tmp_path, n_jobs=1, observe=lambda _, n: heard.append(n))
     assert heard == [1, 0]
 
 
@@ -212,7 +216,7 @@ def trouble(tmp_path_factory) -> list[dict[str, Any]]:
     folder = tmp_path_factory.mktemp("trouble")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", hook(folder / "hook", TROUBLE))
-        return run_sweep(replace(TROUBLED, time_limit=2.0), folder, workforce=ONE)
+        return run_sweep(replace(TROUBLED, time_limit=2.0), folder, n_jobs=1)
 
 
 def statuses(records: list[dict[str, Any]], learner: str) -> list[str]:
@@ -235,10 +239,10 @@ def test_what_did_not_finish_is_not_run_again_by_itself(trouble, tmp_path: Path)
 
 
 def test_a_retry_runs_what_did_not_finish_and_the_last_record_counts(
-    trouble, run_warm: RunSweep, tmp_path: Path
+    trouble, run_quickly: RunSweep, tmp_path: Path
 ) -> None:
     seed_folder(tmp_path, trouble)
-    retried = run_warm(TROUBLED, tmp_path, workforce=ONE, retry=True)
+    retried = run_quickly(TROUBLED, tmp_path, n_jobs=1, retry=True)
     assert statuses(retried, "quick") == ["finished"] * 3
     assert statuses(retried, "greedy") == ["failed"] * 3
     assert saved(tmp_path)[: len(trouble)] == trouble
@@ -251,19 +255,19 @@ def test_when_no_process_can_start_nothing_is_recorded(
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text("raise SystemExit('no licence')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with pytest.raises(ThresherError, match="could not be started"):
-        run_sweep(tiny("0-5"), tmp_path / "out", workforce=TWO)
+    with pytest.raises(ThresherError, match="cannot start a process"):
+        run_sweep(tiny("0-5"), tmp_path / "out", n_jobs=2)
     assert saved(tmp_path / "out") == []
 
 
 # -- interrupts --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workforce", [ONE, TWO], ids=["one job", "two jobs"])
+@pytest.mark.parametrize("n_jobs", [1, 2])
 def test_an_interrupt_leaves_the_records_and_no_process(
-    workforce: Workforce,
+    n_jobs: int,
     undisturbed,
-    run_warm: RunSweep,
+    run_quickly: RunSweep,
     tmp_path: Path,
     new_workers: Callable[[], list[psutil.Process]],
 ) -> None:
@@ -272,10 +276,10 @@ def test_an_interrupt_leaves_the_records_and_no_process(
             threading.Timer(0.02, _thread.interrupt_main).start()
 
     with pytest.raises(KeyboardInterrupt):
-        run_sweep(SWEEP, tmp_path, workforce=workforce, observe=interrupt)
+        run_sweep(SWEEP, tmp_path, n_jobs=n_jobs, observe=interrupt)
     assert new_workers() == []
     assert 2 <= len(saved(tmp_path)) < 8
-    resumed = run_warm(SWEEP, tmp_path, workforce=workforce)
+    resumed = run_quickly(SWEEP, tmp_path, n_jobs=n_jobs)
     assert timeless(resumed) == timeless(saved(tmp_path)) == timeless(undisturbed)
 
 
@@ -287,7 +291,7 @@ def test_an_observer_that_raises_leaves_the_records_and_no_process(
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        run_sweep(SWEEP, tmp_path, workforce=TWO, observe=fail)
+        run_sweep(SWEEP, tmp_path, n_jobs=2, observe=fail)
     assert new_workers() == []
     assert len(saved(tmp_path)) == 1
 
@@ -314,7 +318,7 @@ strength = [0.5, 1.0, 3.0]
 
 
 @pytest.fixture(scope="module")
-def piloted(tmp_path_factory, run_warm: RunSweep) -> tuple[Sweep, Path, list[dict[str, Any]]]:
+def piloted(tmp_path_factory, run_quickly: RunSweep) -> tuple[Sweep, Path, list[dict[str, Any]]]:
     """A sweep with pilot seeds, its folder and its records."""
     sweep = Sweep.from_text(
         tiny("0-2", top='pilot_seeds = "100-101"').text.replace(
@@ -323,7 +327,7 @@ def piloted(tmp_path_factory, run_warm: RunSweep) -> tuple[Sweep, Path, list[dic
         name="tiny",
     )
     folder = tmp_path_factory.mktemp("piloted")
-    return sweep, folder, run_warm(sweep, folder, workforce=ONE)
+    return sweep, folder, run_quickly(sweep, folder, n_jobs=1)
 
 
 def test_the_pilot_seeds_meet_every_strength(piloted) -> None:
@@ -349,12 +353,12 @@ def test_a_resumed_pilot_runs_nothing_again(piloted) -> None:
 
 
 def test_a_pilot_that_was_stopped_chooses_as_if_it_had_not_been(
-    piloted, run_warm: RunSweep, tmp_path: Path
+    piloted, run_quickly: RunSweep, tmp_path: Path
 ) -> None:
     sweep, folder, records = piloted
     lines = (folder / "records.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "records.jsonl").write_text("".join(lines[:4]))
     heard: list[int] = []
-    again = run_warm(sweep, tmp_path, workforce=ONE, observe=lambda _, n: heard.append(n))
+    again = run_quickly(sweep, tmp_path, n_jobs=1, observe=lambda _, n: heard.append(n))
     assert timeless(again) == timeless(records)
     assert heard == [5, 4, 3, 2, 1, 0]

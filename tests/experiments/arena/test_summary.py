@@ -8,9 +8,9 @@ import pytest
 
 from experiments.arena.arenas import SMALL
 from thresher.experiments import SimulationSpec
+from thresher.experiments.arena.run import FlatRecord, Run
 from thresher.experiments.arena.standings import Standings
 from thresher.experiments.arena.summary import cell_key, cells_of, error_of, worst_strengths
-from thresher.experiments.arena.trials import FlatRecord, Trial
 
 ATTACKED = replace(SMALL, noise_rate=0.1, adversary="in-band-mass")
 ENTRIES = [
@@ -25,7 +25,7 @@ def record(
     learner: str = "a", *, seed: int = 0, error: float | None = 0.1, **spec: object
 ) -> FlatRecord:
     """A record as a run would leave it; without an error, as a run that died."""
-    trial = Trial(learner, replace(ATTACKED, **spec), seed)
+    trial = Run(learner, replace(ATTACKED, **spec), seed)
     status = "finished" if error is not None else "died"
     return {**trial.unfinished("died", "", 1.0), "status": status, "error": error}
 
@@ -74,7 +74,7 @@ def test_a_median_leaves_out_the_runs_without_the_number() -> None:
 
 
 def test_a_record_and_its_trial_have_the_same_key() -> None:
-    assert cell_key(Trial("a", ATTACKED, 7).flat()) == cell_key(record(seed=1))
+    assert cell_key(Run("a", ATTACKED, 7).flat()) == cell_key(record(seed=1))
 
 
 def test_the_worst_strength_is_chosen_for_each_learner_and_world() -> None:
@@ -115,7 +115,7 @@ def test_without_records_the_first_strength_is_taken() -> None:
 def test_a_method_stands_in_the_same_world_as_thresher_whatever_its_labels() -> None:
     spec = SimulationSpec(n_features=20, sparsity=2, label_budget=50)
     rival = replace(spec, method="zhang-2018", budget_factor=10.0)
-    trials = [Trial("thresher", spec, 0), Trial("zhang-2018", rival, 0)]
+    trials = [Run("thresher", spec, 0), Run("zhang-2018", rival, 0)]
     records = [trial.unfinished("died", "", 0.0) for trial in trials]
     standings = Standings.of("all", None, [{**record, "arena": "all"} for record in records])
     (world,) = standings.worlds
@@ -125,13 +125,13 @@ def test_a_method_stands_in_the_same_world_as_thresher_whatever_its_labels() -> 
 def test_learners_of_one_name_are_told_apart_by_method_and_labels() -> None:
     spec = SimulationSpec(n_features=20, sparsity=2, label_budget=50)
     rival = replace(spec, method="zhang-2018", budget_factor=10.0)
-    records = [Trial("one", each, 0).unfinished("died", "", 0.0) for each in (spec, rival)]
+    records = [Run("one", each, 0).unfinished("died", "", 0.0) for each in (spec, rival)]
     standings = Standings.of("all", None, [{**record, "arena": "all"} for record in records])
     names = [standings.name_learner(cell) for cell in standings.worlds[0].worst]
     assert names == ["one (defaults)", "one (method zhang-2018, budget_factor 10.0)"]
 
 
 def test_a_record_from_before_there_were_methods_is_one_of_threshers() -> None:
-    record = Trial("thresher", SimulationSpec(n_features=20, sparsity=2), 0).flat()
+    record = Run("thresher", SimulationSpec(n_features=20, sparsity=2), 0).flat()
     assert "method" not in record
     assert cell_key(record)["method"] == "thresher" and cell_key(record)["budget_factor"] == 1

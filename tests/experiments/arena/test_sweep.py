@@ -145,7 +145,7 @@ def test_without_learners_there_is_thresher_itself() -> None:
 
 def test_trials_come_seed_by_seed() -> None:
     sweep = load(f"seeds = '4-5'\n{WORLD}noise_rate = [0.1, 0.2]\n{ATTACK}")
-    trials = sweep.trials(sweep.seeds)
+    trials = sweep.runs(sweep.seeds)
     assert [(trial.seed, trial.spec.noise_rate) for trial in trials] == [
         (4, 0.1),
         (4, 0.2),

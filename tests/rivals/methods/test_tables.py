@@ -79,7 +79,7 @@ def test_labels_that_all_agree_are_no_obstacle(name: str) -> None:
 # Each method learns in its turn, and those that need scikit-learn come last.
 QUICK_START = """
 import sys
-import thresher.experiments.arena.worker
+import thresher.experiments.arena.processes
 import thresher.experiments.observed as observed
 from thresher.experiments import SimulationSpec, run_simulation
 

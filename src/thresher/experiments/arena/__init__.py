@@ -1,16 +1,18 @@
-"""The arena: sweeps of runs, simulated or on real tables, their records, and a report on these."""
+"""The arena: sweeps of runs, simulated or on real tables, their records, and a report.
+
+sweep.py, blocks.py   a sweep: a TOML file of worlds, adversaries, learners, budgets and seeds
+run.py                one run: a learner, a spec and a seed
+record_file.py        the file of records, one JSON object per run
+processes.py          runs in processes of their own, or on a Dask cluster
+runner.py             everything that a sweep still misses, run and recorded
+summary.py            records as a data frame: one line per cell, worst cases
+terminal.py           what `thresher arena run` prints
+report.py, figures/   the HTML report
+"""
 
 from thresher.experiments.arena.record_file import read_records
-from thresher.experiments.arena.runner import Workforce, run_sweep
+from thresher.experiments.arena.run import Run
+from thresher.experiments.arena.runner import run_sweep
 from thresher.experiments.arena.sweep import Sweep, load_sweeps, shipped_names
-from thresher.experiments.arena.trials import Trial
 
-__all__ = [
-    "Sweep",
-    "Trial",
-    "Workforce",
-    "load_sweeps",
-    "read_records",
-    "run_sweep",
-    "shipped_names",
-]
+__all__ = ["Run", "Sweep", "load_sweeps", "read_records", "run_sweep", "shipped_names"]

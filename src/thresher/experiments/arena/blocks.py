@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from thresher.experiments.arena.trials import Spec, Trial
+from thresher.experiments.arena.run import Run, Spec
 from thresher.experiments.spec import LATER, NO_ADVERSARY, THRESHER, SimulationSpec, TableSpec
 from thresher.rivals.methods import MISSING
 
@@ -42,7 +42,7 @@ def expand_blocks(
     entries: dict[str, tuple[str, Spec]] = {}
     for (name, learner), *blocks in itertools.product(learners.items(), *parts):
         spec = _make_spec(blocks, learner, origin)
-        entries.setdefault(Trial(name, spec, 0).id, (name, spec))
+        entries.setdefault(Run(name, spec, 0).id, (name, spec))
     return tuple(entries.values())
 
 

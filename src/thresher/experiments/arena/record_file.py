@@ -1,4 +1,4 @@
-"""The file of an arena's records: one JSON object a line, appended and never rewritten."""
+"""The file of records: one JSON object per line, appended and never rewritten."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import IO
 
 from thresher.errors import DamagedFile, ThresherError
-from thresher.experiments.arena.trials import FlatRecord
+from thresher.experiments.arena.run import FlatRecord
 
 if sys.platform != "win32":
     import fcntl
@@ -20,11 +20,11 @@ NAME = "records.jsonl"
 
 
 def read_records(path: str | Path) -> list[FlatRecord]:
-    """The records of a file; what a kill left unfinished at its end is not one.
+    """The records of a file; an incomplete last line, left by a kill, is ignored.
 
     Raises
     ------
-    DamagedFile : a line that is no record, with its number
+    DamagedFile : a line is not a record; the message has its number
 
     Examples
     --------
@@ -53,21 +53,21 @@ def _parse(content: bytes, origin: str) -> Iterator[FlatRecord]:
 class RecordFile:
     """A file of records, open for appending by one process at a time.
 
-    A record is on the disk when `append` returns. An unfinished last line, which a kill in the
-    middle of a write leaves behind, is cut off when the file is opened.
+    A record is on the disk when `append` returns. An incomplete last line, left by a kill, is cut
+    off when the file is opened.
 
     Parameters
     ----------
-    path : of the file, which is made if it is missing
+    path : of the file; created if missing
 
     Raises
     ------
     ThresherError : another process has it open
-    DamagedFile : a line is no record
+    DamagedFile : a line is not a record
 
     Attributes
     ----------
-    records : everything in the file, in its order
+    records : everything in the file, in order
 
     Examples
     --------
@@ -113,7 +113,7 @@ class RecordFile:
         self._file.close()
 
     def _lock(self) -> None:
-        if sys.platform == "win32":  # it has no flock; two runners there are on their own
+        if sys.platform == "win32":  # without flock, nothing keeps a second runner out
             return
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)

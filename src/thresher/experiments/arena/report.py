@@ -10,6 +10,7 @@ from thresher.experiments.arena.facts import facts_of, format_seeds
 from thresher.experiments.arena.figures import figures_section
 from thresher.experiments.arena.measures import error_floor, tell_strength
 from thresher.experiments.arena.record_file import NAME, read_records
+from thresher.experiments.arena.run import FlatRecord
 from thresher.experiments.arena.standings import (
     WORLD_KEYS,
     Standings,
@@ -18,7 +19,6 @@ from thresher.experiments.arena.standings import (
 )
 from thresher.experiments.arena.summary import WORST_ERROR, Cell
 from thresher.experiments.arena.sweep import Sweep
-from thresher.experiments.arena.trials import FlatRecord
 from thresher.files import write_text
 from thresher.rendering.html import Html, definitions, document, element, join, paragraphs
 from thresher.rendering.text import rate

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from thresher.experiments.arena.run import FlatRecord
 from thresher.experiments.arena.summary import (
     CELL_KEYS,
     Cell,
@@ -15,7 +16,6 @@ from thresher.experiments.arena.summary import (
     worst_strengths,
 )
 from thresher.experiments.arena.sweep import Sweep
-from thresher.experiments.arena.trials import FlatRecord
 from thresher.experiments.spec import LATER, TableSpec
 
 # What makes a world: everything but who plays in it.
@@ -103,7 +103,7 @@ class Standings:
         if sweep is None:
             return cls(name, None, tuple(latest[run] for run in latest if run in named))
         # In the order of the trials, so that tables have that of the spec.
-        trials = sweep.trials(sweep.pilot_seeds + sweep.seeds)
+        trials = sweep.runs(sweep.pilot_seeds + sweep.seeds)
         own = {run: latest[run] for trial in trials if (run := trial.id) in latest}
         return cls(name, sweep, tuple(own.values()), len(named - own.keys()))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.experiments.arena.trials import FlatRecord, Spec, Trial
+from thresher.experiments.arena.run import FlatRecord, Run, Spec
 from thresher.experiments.spec import LATER, SimulationSpec
 
 WORST_ERROR = 0.5  # of a run that gave no halfspace: as good as guessing
@@ -97,7 +97,7 @@ def cells_of(records: Iterable[FlatRecord]) -> list[Cell]:
     Examples
     --------
     >>> specs = [SimulationSpec(n_features=9, sparsity=s) for s in (1, 2)]
-    >>> died = [Trial("thresher", spec, seed=0).unfinished("died", "", 0.0) for spec in specs]
+    >>> died = [Run("thresher", spec, seed=0).unfinished("died", "", 0.0) for spec in specs]
     >>> cells = cells_of(died + died)
     >>> [(cell.key["sparsity"], len(cell.records)) for cell in cells]
     [(1, 1), (2, 1)]
@@ -113,7 +113,7 @@ def cell_key(record: FlatRecord) -> dict[str, Any]:
 
     Examples
     --------
-    >>> trial = Trial("thresher", SimulationSpec(n_features=9, sparsity=1), seed=5)
+    >>> trial = Run("thresher", SimulationSpec(n_features=9, sparsity=1), seed=5)
     >>> "seed" in trial.flat(), "seed" in cell_key(trial.flat())
     (True, False)
     """
@@ -133,15 +133,15 @@ def worst_strengths(
     --------
     >>> attack = {"noise_rate": 0.1, "adversary": "in-band-mass"}
     >>> specs = [SimulationSpec(n_features=9, sparsity=1, strength=c, **attack) for c in (1.0, 2.0)]
-    >>> died = Trial("thresher", specs[1], seed=0).unfinished("died", "", 0.0)
+    >>> died = Run("thresher", specs[1], seed=0).unfinished("died", "", 0.0)
     >>> [spec.strength for _, spec in worst_strengths([("thresher", s) for s in specs], [died])]
     [2.0]
     """
     medians = {_same(cell.key): cell.median_error for cell in cells_of(records)}
     worst: dict[str, tuple[float, tuple[str, Spec]]] = {}
     for name, spec in entries:
-        family = Trial(name, replace(spec, strength=None), 0).id
-        median = medians.get(_same(cell_key(Trial(name, spec, 0).flat())), 0.0)
+        family = Run(name, replace(spec, strength=None), 0).id
+        median = medians.get(_same(cell_key(Run(name, spec, 0).flat())), 0.0)
         if family not in worst or median > worst[family][0]:
             worst[family] = (median, (name, spec))
     return [entry for _, entry in worst.values()]

@@ -52,7 +52,7 @@ from typing import Any
 
 from thresher.errors import DamagedFile
 from thresher.experiments.arena.blocks import KINDS, check_keys, expand_blocks, skipped_methods
-from thresher.experiments.arena.trials import Spec, Trial, fingerprint
+from thresher.experiments.arena.run import Run, Spec, fingerprint
 from thresher.experiments.spec import TableSpec, parse_seeds
 from thresher.validation import check_positive
 
@@ -84,7 +84,7 @@ class Sweep:
     ... n_features = 30
     ... sparsity = [2, 3]
     ... ''', name="tiny")
-    >>> len(sweep.entries), len(sweep.trials(sweep.seeds))
+    >>> len(sweep.entries), len(sweep.runs(sweep.seeds))
     (2, 4)
     """
 
@@ -136,12 +136,12 @@ class Sweep:
             text=text,
         )
 
-    def trials(
+    def runs(
         self, seeds: Sequence[int], entries: Sequence[tuple[str, Spec]] | None = None
-    ) -> list[Trial]:
+    ) -> list[Run]:
         """Every entry (or those given) with every seed, seed by seed."""
         chosen = self.entries if entries is None else entries
-        return [Trial(learner, spec, seed) for seed in seeds for learner, spec in chosen]
+        return [Run(learner, spec, seed) for seed in seeds for learner, spec in chosen]
 
     @property
     def tables(self) -> list[str]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from thresher.experiments.arena import measures
 from thresher.experiments.arena.record_file import NAME, read_records
-from thresher.experiments.arena.runner import Workforce, run_sweep
+from thresher.experiments.arena.run import FlatRecord
+from thresher.experiments.arena.runner import run_sweep
 from thresher.experiments.arena.standings import Standings, World, count_runs
 from thresher.experiments.arena.sweep import Sweep
-from thresher.experiments.arena.trials import FlatRecord
 from thresher.rendering.progress import PlainLines, progress
 from thresher.rendering.text import Column, count, format_columns
 
@@ -27,10 +28,7 @@ _COLUMNS = (
 def run_and_tell(
     sweep: Sweep,
     folder: Path,
-    workforce: Workforce,
-    *,
-    data_dir: Path | None = None,
-    retry: bool = False,
+    **options: Any,
 ) -> Standings:
     """Run what is missing from the folder, and tell each world's worst cases.
 
@@ -46,7 +44,7 @@ def run_and_tell(
     >>> sweep = Sweep.from_text("[[worlds]]\\nn_features = 9\\nsparsity = 1\\n"
     ...                         "label_budget = 20\\n", name="tiny")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     standings = run_and_tell(sweep, Path(folder), Workforce(n_jobs=1))
+    ...     standings = run_and_tell(sweep, Path(folder), n_jobs=1)
     tiny
     10 runs, 0 of them already recorded
     ...
@@ -58,9 +56,9 @@ def run_and_tell(
     print(sweep.title)
     for name, lacking in sweep.skipped.items():
         print(f"{name} is skipped: it needs {lacking}")
-    print(_announce(count_runs(sweep), before, retry), end="\n\n", flush=True)
+    print(_announce(count_runs(sweep), before, options.get("retry", False)), end="\n\n", flush=True)
     try:
-        records = _run_with_progress(sweep, folder, workforce, data_dir, retry)
+        records = _run_with_progress(sweep, folder, options)
     except KeyboardInterrupt:
         saved = f"{count(len(_recorded(sweep, folder).records))} of {count(count_runs(sweep))} runs"
         remark = f"{saved} are recorded in {folder}; the same command goes on from there"
@@ -112,15 +110,11 @@ def _announce(n_runs: int, before: Standings, retry: bool) -> str:
     return f"{told}; {count(n_again)} did not finish and are run again" if retry else told
 
 
-def _run_with_progress(
-    sweep: Sweep, folder: Path, workforce: Workforce, data_dir: Path | None, retry: bool
-) -> list[FlatRecord]:
+def _run_with_progress(sweep: Sweep, folder: Path, options: dict[str, Any]) -> list[FlatRecord]:
     n_runs = count_runs(sweep)
     with progress("runs", n_runs, otherwise=PlainLines("runs", n_runs)) as move:
 
         def observe(_: FlatRecord | None, n_left: int) -> None:
             move(n_runs - n_left)
 
-        return run_sweep(
-            sweep, folder, workforce=workforce, data_dir=data_dir, retry=retry, observe=observe
-        )
+        return run_sweep(sweep, folder, observe=observe, **options)

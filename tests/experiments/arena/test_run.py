@@ -1,4 +1,4 @@
-"""Trials: an identity that outlives the process, and records that are flat."""
+"""Runs: an identity that outlives the process, and records that are flat."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 
 from experiments.arena.arenas import SMALL
 from thresher.experiments import SimulationSpec
-from thresher.experiments.arena.trials import Trial, fingerprint
+from thresher.experiments.arena.run import Run, fingerprint
 
-TRIAL = Trial("quick", SMALL, seed=4)
+RUN = Run("quick", SMALL, seed=4)
 ATTACKED = SimulationSpec(
     n_features=60, sparsity=3, noise_rate=0.05, adversary="in-band-mass", strength=2.0
 )
@@ -22,65 +22,65 @@ OUTCOME = {"status", "message", "error", "n_labels", "n_draws", "seconds", "n_ph
 
 
 @pytest.mark.parametrize(
-    ("trial", "identity"),
+    ("run", "identity"),
     [
-        (TRIAL, "2b1388f060456ec1"),
-        (Trial("thresher", ATTACKED, seed=0), "36bf86969a957a03"),
+        (RUN, "2b1388f060456ec1"),
+        (Run("thresher", ATTACKED, seed=0), "36bf86969a957a03"),
     ],
 )
-def test_the_identity_is_that_of_earlier_record_folders(trial: Trial, identity: str) -> None:
-    assert trial.id == identity
+def test_the_identity_is_that_of_earlier_record_folders(run: Run, identity: str) -> None:
+    assert run.id == identity
 
 
 def test_another_process_finds_the_same_identity() -> None:
     source = (
-        "import json, sys; from thresher.experiments.arena import Trial;"
-        "print(Trial.from_record(json.loads(sys.argv[1])).id)"
+        "import json, sys; from thresher.experiments.arena import Run;"
+        "print(Run.from_record(json.loads(sys.argv[1])).id)"
     )
-    command = [sys.executable, "-c", source, json.dumps(TRIAL.as_record())]
-    assert subprocess.check_output(command, text=True).strip() == TRIAL.id
+    command = [sys.executable, "-c", source, json.dumps(RUN.as_record())]
+    assert subprocess.check_output(command, text=True).strip() == RUN.id
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        replace(TRIAL, seed=5),
-        replace(TRIAL, learner="other"),
-        replace(TRIAL, spec=replace(SMALL, sparsity=3)),
-        replace(TRIAL, spec=replace(SMALL, schedule={})),
+        replace(RUN, seed=5),
+        replace(RUN, learner="other"),
+        replace(RUN, spec=replace(SMALL, sparsity=3)),
+        replace(RUN, spec=replace(SMALL, schedule={})),
     ],
 )
-def test_whatever_differs_changes_the_identity(other: Trial) -> None:
-    assert other.id != TRIAL.id
+def test_whatever_differs_changes_the_identity(other: Run) -> None:
+    assert other.id != RUN.id
 
 
 def test_the_order_of_schedule_parameters_does_not_matter() -> None:
     turned = dict(reversed(SMALL.schedule.items()))
-    assert replace(TRIAL, spec=replace(SMALL, schedule=turned)).id == TRIAL.id
+    assert replace(RUN, spec=replace(SMALL, schedule=turned)).id == RUN.id
 
 
-def test_a_seed_of_numpy_is_the_same_trial() -> None:
-    assert replace(TRIAL, seed=np.int64(4)).id == TRIAL.id
+def test_a_seed_of_numpy_is_the_same_run() -> None:
+    assert replace(RUN, seed=np.int64(4)).id == RUN.id
 
 
 def test_a_run_from_before_there_were_methods_keeps_its_identity() -> None:
-    old = Trial("thresher", SimulationSpec(n_features=20, sparsity=2), 4)
+    old = Run("thresher", SimulationSpec(n_features=20, sparsity=2), 4)
     assert old.id == "9f37c8a617b794d3"
     assert replace(old, spec=replace(old.spec, method="zhang-2018")).id != old.id
 
 
-def test_a_trial_survives_its_own_record() -> None:
-    assert Trial.from_record(json.loads(json.dumps(TRIAL.as_record()))) == TRIAL
+def test_a_run_survives_its_own_record() -> None:
+    assert Run.from_record(json.loads(json.dumps(RUN.as_record()))) == RUN
 
 
 @pytest.fixture(scope="module")
 def finished() -> dict:
-    return TRIAL.run()
+    return RUN.execute()
 
 
 @pytest.fixture(scope="module", params=["timed out", "died"])
 def unfinished(request) -> dict:
-    return TRIAL.unfinished(request.param, "why", 1.5)
+    return RUN.unfinished(request.param, "why", 1.5)
 
 
 def is_flat(record: dict) -> bool:
@@ -90,7 +90,7 @@ def is_flat(record: dict) -> bool:
 
 
 def test_a_nested_record_is_noticed() -> None:
-    assert not is_flat(TRIAL.as_record())
+    assert not is_flat(RUN.as_record())
 
 
 def test_a_finished_record_is_flat_and_json_gives_it_back(finished: dict) -> None:

@@ -1,4 +1,4 @@
-"""One run of an arena: what is run, under which identity, and the flat record that it leaves."""
+"""One run of a sweep: a learner, a spec and a seed, and the flat record that it leaves."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ def fingerprint(content: object) -> str:
 
 
 @dataclass(frozen=True)
-class Trial:
-    """What one run needs, and nothing else: equal trials give equal records but for the seconds.
+class Run:
+    """One learner, one spec, one seed: equal runs give equal records except for the seconds.
 
     Parameters
     ----------
-    learner : the name under which the report shows the learner
-    spec : the world, simulated or a real table, the adversary, and the learner's options
+    learner : its name in reports
+    spec : the world (simulated, or a real table), the adversary, and the learner's options
     seed : fixes everything that is random
 
     Examples
     --------
-    >>> trial = Trial("thresher", SimulationSpec(n_features=20, sparsity=2), seed=4)
-    >>> Trial.from_record(trial.as_record()) == trial
+    >>> run = Run("thresher", SimulationSpec(n_features=20, sparsity=2), seed=4)
+    >>> Run.from_record(run.as_record()) == run
     True
     """
 
@@ -67,16 +67,16 @@ class Trial:
 
     @property
     def id(self) -> str:
-        """The identity of the run, the same in every arena that asks for it."""
+        """The identity of the run, the same in every sweep that contains it."""
         return fingerprint(self.as_record())
 
     def as_record(self) -> dict[str, Any]:
-        """The trial as plain numbers, strings and dictionaries."""
+        """The run as plain numbers, strings and dictionaries."""
         return {"learner": self.learner, "spec": self.spec.as_record(), "seed": int(self.seed)}
 
     @classmethod
-    def from_record(cls, record: dict[str, Any]) -> Trial:
-        """The trial that a record describes."""
+    def from_record(cls, record: dict[str, Any]) -> Run:
+        """The run that a record describes."""
         kind: Any = TableSpec if "table" in record["spec"] else SimulationSpec
         return cls(record["learner"], kind(**record["spec"]), record["seed"])
 
@@ -87,12 +87,12 @@ class Trial:
         options = {f"schedule.{name}": value for name, value in schedule.items()}
         return {"run": self.id, "learner": self.learner, "seed": int(self.seed), **spec, **options}
 
-    def run(self, data_dir: str | Path | None = None) -> FlatRecord:
-        """Run it here and now; the record. Real tables are read from the folder."""
+    def execute(self, data_dir: str | Path | None = None) -> FlatRecord:
+        """The record of the run, executed in this process; real tables are read from `data_dir`."""
         if isinstance(self.spec, SimulationSpec):
-            run = run_simulation(self.spec, self.seed)
-            outcome = {name: getattr(run, name) for name in _OUTCOME}
-            return self._finished({**outcome, "n_phases": len(run.phases)})
+            result = run_simulation(self.spec, self.seed)
+            outcome = {name: getattr(result, name) for name in _OUTCOME}
+            return self._finished({**outcome, "n_phases": len(result.phases)})
         from thresher.experiments.poisoned_table import run_table  # scikit-learn takes a second
 
         if data_dir is None:
@@ -102,8 +102,8 @@ class Trial:
     def _finished(self, outcome: Mapping[str, Any]) -> FlatRecord:
         return {**self.flat(), **outcome, **_versions(software_versions())}
 
-    def unfinished(self, status: Status, message: str, seconds: float) -> FlatRecord:
-        """The record of a run that gave none itself: stopped by the clock, or dead."""
+    def unfinished(self, status: Status, message: str, seconds: float | None) -> FlatRecord:
+        """The record of a run without a result: timed out, dead, or failed outside the learner."""
         nothing: dict[str, Any] = dict.fromkeys((*_OUTCOME, "n_phases"))
         known = {"status": status, "message": message, "seconds": seconds}
         known["error_floor"] = self.spec.error_floor
