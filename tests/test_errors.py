@@ -106,7 +106,7 @@ CASES = {
     "labels": Case(
         errors.BudgetExceeded,
         _budget_of_labels,
-        ("labels were asked for", "the budget leaves 20", "0 labels and 0 phases are kept"),
+        ("labels are needed", "the budget has 20 left", "0 labels and 0 phases are kept"),
     ),
     "unknown id": Case(
         errors.UnknownId, _unknown_id, ("id 1000000000 was never drawn", "so far are 0 to 199")
@@ -114,10 +114,10 @@ CASES = {
     "no usable row": Case(
         errors.LearningStopped,
         _no_usable_row,
-        ("no usable row", "in the first phase", "200 draws are kept", "Check its scale"),
+        ("no usable row", "200 draws are kept", "Scale the features"),
     ),
     "no question": Case(
-        errors.LearningStopped, _tell_without_question, ("without a question", "call ask first")
+        errors.LearningStopped, _tell_without_question, ("needs a question", "call ask first")
     ),
     "another pool": Case(
         errors.LearningStopped,
@@ -127,10 +127,10 @@ CASES = {
     "repeated id": Case(
         errors.LearningStopped,
         _repeated_id,
-        ("the id of an earlier row", "ids, ", "labels so far are kept", "needs first_id"),
+        ("the id of an earlier row", "ids, ", "labels so far are kept", "a first_id"),
     ),
     "damaged file": Case(
-        errors.DamagedFile, _damaged_file, ("run.npz", "not a file", "it was not changed")
+        errors.DamagedFile, _damaged_file, ("run.npz", "damaged", "was not changed")
     ),
     "table": Case(
         errors.UnreadableTable,

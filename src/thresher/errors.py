@@ -1,13 +1,13 @@
 """What can go wrong in Thresher's own terms, as a small tree under one name.
 
     ThresherError
-    ├── BudgetExceeded    a draw or a label would cost more than was allowed
+    ├── BudgetExceeded    labels would cost more than the budget allows
     ├── UnknownId         an id that no draw has handed out (also a ValueError)
-    ├── LearningStopped   a run that cannot go on as it is
-    ├── DamagedFile       a file that is not what it should be (also a ValueError)
-    ├── UnreadableTable   a file that is no table of numbers and labels (also a ValueError)
-    ├── NotEnoughMemory   arrays that would not fit (also a MemoryError)
-    └── AdversaryError    an adversary returned something that is no set of rows (also a ValueError)
+    ├── LearningStopped   a run that cannot continue
+    ├── DamagedFile       a file that is damaged or not ours (also a ValueError)
+    ├── UnreadableTable   a file that is not a table of numbers and labels (also a ValueError)
+    ├── NotEnoughMemory   arrays that would not fit into memory (also a MemoryError)
+    └── AdversaryError    an adversary did not return rows and labels (also a ValueError)
 
 Misuse of a parameter raises `ValueError` or `TypeError` directly.
 """
@@ -32,34 +32,34 @@ class ThresherError(Exception):
 
 
 class BudgetExceeded(ThresherError):
-    """A request that would cost more than the budget; it was refused before anything was paid.
+    """A request that would cost more than the budget; it is refused before anything is paid.
 
     Attributes
     ----------
-    n_asked : what the request would have cost
-    n_left : what the budget still allows
+    n_asked : what the request would cost
+    n_left : what is left of the budget
 
     Examples
     --------
     >>> error = BudgetExceeded("labels", n_asked=12, n_left=5, kept="95 paid labels are kept")
     >>> print(error)
-    12 labels were asked for, but the budget leaves 5; 95 paid labels are kept, and a larger budget
-    goes on from there
+    12 labels are needed, but the budget has 5 left; 95 paid labels are kept. Continue with a
+    larger budget
     >>> error.n_left
     5
     """
 
     def __init__(self, what: str, *, n_asked: int, n_left: int, kept: str) -> None:
         super().__init__(
-            f"{n_asked} {what} were asked for, but the budget leaves {n_left}; {kept}, and a "
-            "larger budget goes on from there"
+            f"{n_asked} {what} are needed, but the budget has {n_left} left; {kept}. Continue with "
+            "a larger budget"
         )
         self.n_asked = n_asked
         self.n_left = n_left
 
 
 class LearningStopped(ThresherError):
-    """A run that cannot go on: what it lacks is in the message, what it learned is kept.
+    """A run that cannot continue; the message says what it lacks, and what it learned is kept.
 
     Examples
     --------
@@ -69,19 +69,19 @@ class LearningStopped(ThresherError):
 
 
 class DamagedFile(ThresherError, ValueError):
-    """A file that Thresher did not write, or that is not whole any more; it was not changed.
+    """A file that is damaged or that Thresher did not write.
 
     Examples
     --------
     >>> print(DamagedFile("run.npz", "KeyError: header"))
-    run.npz is not a file that Thresher can read (KeyError: header); it was not changed: use a
-    copy, or begin anew
+    cannot read run.npz (KeyError: header): it is damaged, or Thresher did not write it. The file
+    was not changed
     """
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
-            f"{path} is not a file that Thresher can read ({reason}); it was not changed: use a "
-            "copy, or begin anew"
+            f"cannot read {path} ({reason}): it is damaged, or Thresher did not write it. The file "
+            "was not changed"
         )
 
 
@@ -114,7 +114,7 @@ class UncertifiedPhase(UserWarning):
 
 
 class DistrustedClass(UserWarning):
-    """A class of which hardly a row is trusted: it is planted, or too small for the noise rate.
+    """A class whose rows are hardly trusted: it is planted, or too small for the noise rate.
 
     Examples
     --------
@@ -154,19 +154,19 @@ class AdversaryError(ThresherError, ValueError):
 
 
 class NotEnoughMemory(ThresherError, MemoryError):
-    """A computation that was not begun because its arrays would not fit.
+    """A computation that was not started because its arrays would not fit into memory.
 
     Examples
     --------
     >>> print(NotEnoughMemory("the second moment", 64 * 10**9, 16 * 10**9))
-    the second moment needs about 64 GB, but 16 GB are free; use fewer features, fewer rows or a
-    larger machine
+    the second moment needs about 64 GB of memory, but 16 GB are free; use fewer features, fewer
+    rows or a larger machine
     """
 
     def __init__(self, purpose: str, n_bytes: int, available: int) -> None:
         super().__init__(
-            f"{purpose} needs about {n_bytes / 1e9:.3g} GB, but {available / 1e9:.3g} GB are "
-            "free; use fewer features, fewer rows or a larger machine"
+            f"{purpose} needs about {n_bytes / 1e9:.3g} GB of memory, but {available / 1e9:.3g} GB "
+            "are free; use fewer features, fewer rows or a larger machine"
         )
 
 

@@ -303,7 +303,7 @@ def test_an_answer_that_is_no_halfspace_is_a_failure(
 def test_a_method_cannot_overspend(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = with_method(monkeypatch, lambda source, task, _: label_all(source, task, 121))
     run = run_simulation(spec, 0)
-    assert run.message.startswith("BudgetExceeded: 121 labels were asked for") and not run.n_labels
+    assert run.message.startswith("BudgetExceeded: 121 labels are needed") and not run.n_labels
 
 
 def test_a_label_is_paid_once(monkeypatch: pytest.MonkeyPatch) -> None:

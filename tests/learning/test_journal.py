@@ -300,7 +300,7 @@ def test_a_schedule_of_your_own_must_be_given_again(tmp_path: Path) -> None:
     learner = begin(TABLE.X, schedule=Hasty(min_unlabeled=150, max_unlabeled=150))
     learner.ask()
     learner.save(tmp_path / "run.npz")
-    with pytest.raises(ValueError, match="give it as schedule"):
+    with pytest.raises(ValueError, match="pass it as schedule"):
         ActiveLearner.restore(tmp_path / "run.npz", TABLE.X)
 
 
@@ -344,7 +344,7 @@ def test_a_table_with_other_features_is_refused(saved: Path) -> None:
     ids=["shorter", "reversed", "scaled", "another table", "another order", "a stream"],
 )
 def test_another_table_of_as_many_features_is_refused(saved: Path, pool: Any) -> None:
-    with pytest.raises(LearningStopped, match="not the one that this run was saved with"):
+    with pytest.raises(LearningStopped, match="not the pool that the run was saved with"):
         ActiveLearner.restore(saved, pool)
 
 

@@ -60,7 +60,7 @@ class ObservedOracle:
     True
     >>> observed.reveal(draw.ids[:2])
     Traceback (most recent call last):
-    thresher.errors.BudgetExceeded: 2 labels were asked for, but the budget leaves 1; ...
+    thresher.errors.BudgetExceeded: 2 labels are needed, but the budget has 1 left; ...
     """
 
     def __init__(self, oracle: MaliciousOracle, label_budget: int | None = None) -> None:

@@ -54,7 +54,7 @@ def support_l1_l2(
     with np.errstate(over="ignore"):
         values = np.einsum("ij,ij->i", np.atleast_2d(vectors), points)
     if not np.isfinite(values).all():
-        raise ValueError("g is too large: its largest inner product is no finite number")
+        raise ValueError("g is too large: its largest inner product overflows")
     return (float(values[0]), points[0]) if vectors.ndim == 1 else (values, points)
 
 

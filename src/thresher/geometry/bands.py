@@ -41,7 +41,7 @@ class Band:
                 f"rows must have {self.normal.size} features like the normal, "
                 f"got {checked.shape[1]}"
             )
-        # A projection that overflows lies outside; it is no reason for a warning.
+        # A projection that overflows lies outside, without a warning.
         with np.errstate(over="ignore", invalid="ignore"):
             inside: NDArray[np.bool_] = np.abs(checked @ self.normal) <= self.width
         return inside

@@ -1,4 +1,4 @@
-"""Ask/tell: the learner names the rows whose labels it wants, and is told them in any order."""
+"""Ask/tell: the learner names the rows whose labels it wants and takes them in any order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from thresher.learning.algorithm import Schedule, learn, with_rows
 from thresher.learning.history import History, PhaseOutcome
 from thresher.learning.journal import Journal, load_journal, save_journal
 from thresher.learning.practical import PracticalSchedule
-from thresher.learning.recording import RecordedSource, check_told, unanswered
+from thresher.learning.recording import RecordedSource, check_answer, unanswered
 from thresher.learning.task import Task
 from thresher.oracles import (
     IdArray,
@@ -27,7 +27,7 @@ from thresher.validation import FloatArray, Rows, seed_from
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Rows whose labels are wanted now: none of them was ever paid for.
+    """Rows whose labels the learner wants now; none of them has been labeled before.
 
     Attributes
     ----------
@@ -44,29 +44,29 @@ class Question:
 class ActiveLearner:
     """Learns a sparse halfspace by asking for few labels, from a pool that may be poisoned.
 
-    Call `ask` for rows, `tell` their labels, until `ask` returns None. Labels may be told in parts
-    and in any order; whatever was told is kept, an id is asked for once, and a bad answer changes
-    nothing. `save` and `restore` continue a run elsewhere.
+    Call `ask` for rows and `tell` their labels until `ask` returns None. You can pass labels in
+    parts and in any order. Every label is kept, no id is asked for twice, and a bad answer changes
+    nothing. `save` and `restore` continue a run in another process.
 
     Parameters
     ----------
     pool : array, sparse matrix, data frame, iterator of rows, or any `InstanceSource`
-    sparsity : how many features the halfspace may use
-    noise_rate : share of dirty rows that must be borne, below one half
-    target_error : error at which learning may stop. Not given, the practical schedule aims at 1 %,
-        or a fifth of the noise rate if that is more
-    label_budget : most distinct labels that may be asked for, never exceeded. With a target error
-        only what that needs is spent; without one, the whole budget. Not given, the practical
-        schedule allows itself ten times what any method needs
+    sparsity : maximum number of features of the halfspace
+    noise_rate : share of dirty rows to tolerate, below 0.5
+    target_error : error at which learning stops; by default 1 %, or a fifth of the noise rate if
+        that is larger
+    label_budget : maximum number of distinct labels, never exceeded. With a target error, only what
+        that error needs is spent; without one, the whole budget. By default the practical schedule
+        spends up to ten times the labels that any method needs
     schedule : `PracticalSchedule()` if not given; `TheorySchedule(...)` for the paper's letter
     random_state : integer seed or `np.random.Generator`
 
     Attributes
     ----------
     halfspace_ : (d,) the current halfspace, unit norm once a phase is over, zeros before
-    n_labels_ : distinct ids whose label was told
-    n_draws_ : instances drawn, those outside the band too
-    n_queries_ : rows drawn by weight, with repetitions
+    n_labels_ : number of distinct ids labeled so far
+    n_draws_ : instances drawn, including those outside the band
+    n_queries_ : rows drawn by weight, including repetitions
     phases_ : one `PhaseOutcome` for each finished phase
 
     Examples
@@ -112,13 +112,13 @@ class ActiveLearner:
     def ask(self) -> Question | None:
         """The rows whose labels are wanted next, or None when learning is over.
 
-        Asking again without telling returns the same rows. Drawing and solving happen here; an
-        interrupt or an error of the pool loses nothing, and the next `ask` goes on.
+        Asking again without answering returns the same rows. Drawing and solving happen here; an
+        interrupt or an error in the pool loses nothing, and the next `ask` continues.
 
         Raises
         ------
         BudgetExceeded : the schedule wants more labels than `label_budget` leaves
-        LearningStopped : the pool gave no usable row before the first phase was over
+        LearningStopped : the pool gave no usable row in the first phase
         """
         try:
             return self._next_question()
@@ -136,22 +136,22 @@ class ActiveLearner:
 
         Raises
         ------
-        ValueError : wrong number of labels, a label that is not -1 or +1, an id that was not
-            asked for, or one that was told otherwise before. Nothing is recorded then, and
-            everything told before is kept
+        ValueError : wrong number of labels, a label other than -1 or +1, an id that was not asked
+            for, or a label that contradicts an earlier one. Then nothing is recorded, and all
+            earlier labels are kept
         """
         request = self._request
         if request is None:
             what = "learning is over" if self._is_over else "call ask first"
-            raise LearningStopped(f"tell was called without a question: {what}")
+            raise LearningStopped(f"tell needs a question to answer: {what}")
         known = self._journal.labels
-        known.update(check_told(labels, ids, request, known))
+        known.update(check_answer(labels, ids, request, known))
 
     def learn_from(self, label_source: LabelSource) -> ActiveLearner:
-        """This learner, finished: it asks a label source for everything it still wants to know.
+        """Get every label it still needs from a label source, and return this learner, finished.
 
-        If the source or the pool fails, the error is raised with this learner as its attribute
-        `learner`; what was told before is kept, and calling again goes on from there.
+        If the source or the pool fails, the error carries this learner as its attribute `learner`.
+        All labels so far are kept, and calling again continues from there.
         """
         try:
             while (question := self.ask()) is not None:
@@ -161,7 +161,7 @@ class ActiveLearner:
             error.learner = self  # type: ignore[attr-defined]
             error.add_note(
                 f"{self.n_labels_} labels and {len(self._phases)} phases are kept in this error's "
-                "`learner`: call its learn_from(label_source) to go on, or its save(path)"
+                "`learner`: call its learn_from(label_source) to continue, or its save(path)"
             )
             raise
         return self
@@ -182,23 +182,23 @@ class ActiveLearner:
 
     @property
     def n_labels_(self) -> int:
-        """Distinct ids whose label was told."""
+        """Number of distinct ids labeled so far."""
         return len(self._journal.labels)
 
     @property
     def n_draws_(self) -> int:
-        """Instances drawn so far, those outside the band too."""
+        """Instances drawn so far, including those outside the band."""
         return self._journal.n_drawn
 
     @property
     def n_queries_(self) -> int:
-        """Rows drawn by weight so far, with repetitions, in finished phases."""
+        """Rows drawn by weight in finished phases, including repetitions."""
         return sum(outcome.n_queries for outcome in self._phases)
 
     # -- stopping and going on ---------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write everything needed to go on later: one NPZ file, no pickles, written at once."""
+        """Write everything needed to continue later to one NPZ file (no pickles, atomic)."""
         save_journal(path, self._journal, self._task, self._schedule)
 
     @classmethod
@@ -210,23 +210,23 @@ class ActiveLearner:
         schedule: Schedule | None = None,
         label_budget: int | None = None,
     ) -> ActiveLearner:
-        """The learner as it was saved, by replaying the recorded answers.
+        """The learner as it was saved, rebuilt by replaying the recorded answers.
 
         Parameters
         ----------
-        path : a file that `save` wrote
-        pool : the same table, or the source that goes on delivering rows
-        schedule : needed only if a schedule of your own was used
-        label_budget : a budget other than the saved one
+        path : a file written by `save`
+        pool : the same table, or a source that continues to deliver rows
+        schedule : needed only if the run used a schedule of your own
+        label_budget : a new budget; the saved one by default
 
         Raises
         ------
-        DamagedFile : the file is not one that `save` wrote, or not whole
+        DamagedFile : the file was not written by `save`, or is damaged
         LearningStopped : the pool is not the one that the run was saved with
         """
         saved = load_journal(path)
         if schedule is None and saved.schedule is None:
-            raise ValueError(f"{path} was saved with a schedule of your own: give it as schedule")
+            raise ValueError(f"{path} was saved with a schedule of your own: pass it as schedule")
         seed, n_drawn = saved.journal.seed, saved.journal.n_drawn
         learner = cls(
             as_instance_source(pool, random_state=seed, first_id=n_drawn),
@@ -252,7 +252,7 @@ class ActiveLearner:
     # -- inside ------------------------------------------------------------------------------
 
     def _rewind(self) -> None:
-        """Start the engine anew: the recorded answers bring it back to where it was."""
+        """Restart the engine; replaying the recorded answers brings it back to where it was."""
         rng = np.random.default_rng(self._journal.seed)
         run = learn(self._task, self._schedule, rng, observe=self._observe)
         self._run = with_rows(run, self._draws.draw)
@@ -272,9 +272,9 @@ class ActiveLearner:
             self._send(np.array([self._journal.labels[i] for i in request.ids.tolist()]))
         if not self._phases:
             raise LearningStopped(
-                "the pool gave no usable row in the first phase: it is empty, or every row has an "
-                f"entry beyond the pruning radius; {self.n_draws_} draws are kept. Check its "
-                "scale: features should have mean 0 and variance 1"
+                "the pool has no usable row: it is empty, or every row has an entry beyond the "
+                f"pruning radius; {self.n_draws_} draws are kept. Scale the features to mean 0 and "
+                "variance 1"
             )
         return None
 
@@ -322,12 +322,13 @@ def learn_actively(
     schedule: Schedule | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> ActiveLearner:
-    """The finished learner, after asking a label source for everything it wanted to know.
+    """The finished learner, with every label from a label source.
 
     Parameters
     ----------
     pool : as in `ActiveLearner`
-    label_source : a callable `(ids, X)` that returns ±1 for each id, or has `.reveal(ids)`
+    label_source : a callable `(ids, X)` that returns -1 or +1 for each id, or an object with
+        `reveal(ids)`
     sparsity, noise_rate, target_error, label_budget, schedule, random_state : as in `ActiveLearner`
 
     Raises

@@ -26,11 +26,11 @@ def learn_passively(
     schedule: Schedule | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> ActiveLearner:
-    """The finished learner, from labeled rows of which somebody may have planted some.
+    """The finished learner, from labeled rows some of which may be planted.
 
-    Whenever Algorithm 1 draws an instance, a labeled one is drawn, so no label has to be paid. By
-    default every row in the band counts with its trust weight, instead of a sample by weight
-    (a departure: the sample exists to save labels, and there are none to save).
+    Wherever Algorithm 1 draws an instance, a labeled one is drawn, so no label has to be bought. By
+    default every row in the band counts with its weight, instead of a sample by weight (a
+    departure: the sample exists to save labels, and here labels are free).
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ class Plan:
     Parameters
     ----------
     n_features, sparsity, target_error, noise_rate, failure_probability : the question
-    theory : the cost with the paper's constants, which nobody can pay
+    theory : the cost with the paper's constants, far beyond what can be run
     practical : the cost with the practical schedule, with which the learner runs
 
     Examples

@@ -158,7 +158,7 @@ class PracticalSchedule:
         return replace(phase, outlier_fraction=fraction)
 
     def n_phases(self, task: Task) -> int:
-        """How many phases the task gets: radius, noise and labels each allow so many.
+        """How many phases the task gets: the fewest that radius, noise and labels allow.
 
         Departure: the paper's number follows from the target error alone, because its theorem
         assumes a noise rate small enough for it.
@@ -287,7 +287,7 @@ class PracticalSchedule:
 
 
 def draw_limits(n_unlabeled: int, n_features: int, band_width: float) -> dict[str, Any]:
-    """What a phase that is to collect so many rows of its band prunes, and when it gives up."""
+    """The pruning radius of a phase with that many rows, and the draws after which it gives up."""
     return {
         "n_unlabeled": n_unlabeled,
         "max_abs_entry": 2 + math.log(n_unlabeled * n_features),

@@ -80,8 +80,8 @@ class RecordedSource:
         draw: Draw = self._source.draw(request)  # brings the order of its later draws along
         if not recorded.is_of(draw):
             raise LearningStopped(
-                "the pool is not the one that this run was saved with: it draws other rows. The "
-                "saved file is unchanged; restore it with the same table and the same seed"
+                "this is not the pool that the run was saved with: it draws other rows. The saved "
+                "file is unchanged; restore it with the same table"
             )
         self._n_from_pool = self._n_answered + 1
         return draw
@@ -89,7 +89,7 @@ class RecordedSource:
     def _refuse_changed_rows(self, draw: Draw) -> None:
         """Raise if an id of an earlier draw now stands for another row: its label would be wrong.
 
-        A stream or an oracle that starts anew, beside a restored run, counts its ids from 0 again.
+        A stream or an oracle that is started again counts its ids from 0.
         """
         for earlier in self._journal.draws:
             if earlier.X is None:
@@ -100,9 +100,9 @@ class RecordedSource:
             differs = draw.X[now] != earlier.X[then]
             if differs.nnz if is_sparse(differs) else differs.any():
                 raise LearningStopped(
-                    f"the pool gave the id of an earlier row to another one (one of {ids.size} "
-                    f"ids, {ids[0]} to {ids[-1]}); draws and labels so far are kept. An id must "
-                    "belong to one row for ever: a stream that goes on needs first_id"
+                    f"the pool reused the id of an earlier row for another row (one of {ids.size} "
+                    f"ids, {ids[0]} to {ids[-1]}); all draws and labels so far are kept. An id "
+                    "must always mean the same row: give a continued stream a first_id"
                 )
 
 
@@ -123,38 +123,38 @@ def _checked(draw: object, request: DrawRequest) -> Draw:
 
 
 def unanswered(request: LabelRequest, known: Mapping[int, float]) -> IdArray:
-    """The positions in a request of the ids whose label nobody has told yet."""
+    """The positions in a request of the ids that have no label yet."""
     return np.flatnonzero([i not in known for i in request.ids.tolist()])
 
 
-def check_told(
+def check_answer(
     labels: object, ids: object | None, request: LabelRequest, known: Mapping[int, float]
 ) -> dict[int, float]:
-    """The told labels by id, or an error that says what is wrong and what is kept.
+    """The labels by id, or an error that says what is wrong and what is kept.
 
     Parameters
     ----------
     labels : one label of -1 or +1 for each id
-    ids : which rows they belong to; all that are unanswered, in their order, if not given
+    ids : the rows they belong to; by default all that are still unlabeled, in their order
     request : what was asked
-    known : the labels told before, by id; never changed here
+    known : all earlier labels by id; not changed here
 
     Raises
     ------
-    ValueError : wrong number of labels, a label that is not -1 or +1, an id that was not asked
-        for, or one that was told otherwise before
+    ValueError : wrong number of labels, a label other than -1 or +1, an id that was not asked for,
+        or a label that contradicts an earlier one
     """
-    told = request.ids[unanswered(request, known)] if ids is None else check_ids(ids)
-    kept = f"the {len(known)} labels told before are kept"
-    _check_asked(told, request, kept)
-    if told.size == 0 and np.asarray(labels).size == 0:
+    labeled = request.ids[unanswered(request, known)] if ids is None else check_ids(ids)
+    kept = f"the {len(known)} earlier labels are kept"
+    _check_asked(labeled, request, kept)
+    if labeled.size == 0 and np.asarray(labels).size == 0:
         return {}
     try:
-        values = check_answers(labels, told)
+        values = check_answers(labels, labeled)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{error}; {kept}") from error
-    _check_consistent(told, values, known, kept)
-    return dict(zip(told.tolist(), values.tolist()))
+    _check_consistent(labeled, values, known, kept)
+    return dict(zip(labeled.tolist(), values.tolist()))
 
 
 def _check_asked(ids: IdArray, request: LabelRequest, kept: str) -> None:
@@ -169,4 +169,6 @@ def _check_consistent(
     seen = dict(known)
     for i, value in zip(ids.tolist(), values.tolist()):
         if seen.setdefault(i, value) != value:
-            raise ValueError(f"id {i} was told {seen[i]:+g} before, and {value:+g} now; {kept}")
+            raise ValueError(
+                f"id {i} was labeled {seen[i]:+g} before and is {value:+g} now; {kept}"
+            )

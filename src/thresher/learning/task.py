@@ -9,15 +9,15 @@ from thresher.validation import check_count, check_noise_rate, check_number
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """The learner's problem: everything it is told, and nothing that only a simulation knows.
+    """The learner's problem: everything a learner knows beforehand.
 
     Parameters
     ----------
     n_features : length of a row (d)
-    sparsity : how many features the halfspace may use (s); clipped to `n_features`
-    noise_rate : share of dirty draws that must be borne (η), below one half
-    target_error : error at which learning may stop (ε); None leaves it to the schedule
-    label_budget : most distinct labels that may be paid; None lets the schedule decide
+    sparsity : maximum number of features of the halfspace (s), clipped to `n_features`
+    noise_rate : share of dirty draws to tolerate (η), below 0.5
+    target_error : error at which learning stops (ε); None leaves it to the schedule
+    label_budget : maximum number of distinct labels; None leaves it to the schedule
 
     Examples
     --------
@@ -53,28 +53,27 @@ class Phase:
 
     Parameters
     ----------
-    index : which phase this is, from 1 (k)
+    index : number of the phase, from 1 (k)
     band_width : how far from the current boundary rows are drawn (b_k)
-    l2_radius : how far the next halfspace may move, in l2 norm (r_k)
-    l1_radius : how far the next halfspace may move, in l1 norm (ρ_k)
+    l2_radius : how far the next halfspace can move, in l2 norm (r_k)
+    l1_radius : how far the next halfspace can move, in l1 norm (ρ_k)
     removal_l1_radius : l1 radius of the directions in which outlier removal looks for variance;
-        the same ρ_k in the paper
+        also ρ_k in the paper
     hinge_scale : the margin below which a row costs hinge loss (τ_k)
-    loss_tolerance : how far above its minimum the hinge loss may stay (κ)
-    outlier_fraction : the share of row weight that may be removed as outlying (ξ_k)
-    max_variance : the variance that the kept weight may show, C(b_k² + r_k²) with C = 2·C2;
-        None asks for the least variance that can be reached, and infinity for nothing: every row
-        keeps its whole weight
+    loss_tolerance : how far above its minimum the hinge loss can stay (κ)
+    outlier_fraction : the largest share of row weight to remove (ξ_k)
+    max_variance : the largest variance of the kept weight, C(b_k² + r_k²) with C = 2·C2; None asks
+        for the least variance that can be reached, and infinity keeps the whole weight of every row
     variance_tolerance : relative gap at which the search for the least variance stops
     max_abs_entry : rows with a larger absolute entry are pruned (ν_k); none if infinite
-    n_unlabeled : how many rows of the band are collected (n_k)
-    max_draws : how many draws that may take (N_k)
-    n_queries : how many of them are drawn, with replacement, to be labeled (m_k); None uses every
-        row with its weight
-    failure_probability : the chance of failing that this phase may use up (δ_k); None if the
-        schedule promises nothing
+    n_unlabeled : how many rows of the band to collect (n_k)
+    max_draws : the largest number of draws for that (N_k)
+    n_queries : how many of them to draw, with replacement, for labeling (m_k); None uses every row
+        with its weight
+    failure_probability : this phase's share of the failure probability (δ_k); None if the schedule
+        promises nothing
     label_aware : whether labels come first and help to judge the rows; never in the paper
-    trimmed_share : the share of row weight, that of the largest losses, left out of the hinge loss
+    trimmed_share : the share of row weight, of the largest losses, left out of the hinge loss
 
     Examples
     --------
@@ -109,9 +108,9 @@ class Cost:
 
     Parameters
     ----------
-    phases : how many phases there are (k0)
-    draws : how many instances are drawn, rejected ones too (N, the sum of N_k)
-    labels : how many labels are asked for (m, the sum of m_k)
+    phases : number of phases (k0)
+    draws : number of instances drawn, including rejected ones (N, the sum of N_k)
+    labels : number of labels asked for (m, the sum of m_k)
 
     Examples
     --------

@@ -38,7 +38,7 @@ class InstanceSource(Protocol):
     >>> Sensor().draw(DrawRequest(n_rows=3, band=band, max_draws=1000)).n_rows
     3
 
-    The promises: an id belongs to one row for ever; rows outside the band are left out and counted
+    The promises: an id always means the same row; rows outside the band are left out and counted
     in `n_drawn`; a source that runs dry or reaches `request.max_draws` returns fewer rows.
     """
 

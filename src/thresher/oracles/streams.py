@@ -93,7 +93,7 @@ class StreamPool:
         return Draw(ids=np.concatenate(ids), X=X, n_drawn=self.n_draws - first)
 
     def _peek(self, n_wanted: int) -> Rows | None:
-        """The rows at hand, at least one, or None at the end of the stream."""
+        """The rows read but not drawn yet, at least one, or None at the end of the stream."""
         blocks: list[Rows] = [] if self._pending is None else [self._pending]
         n_missing = 0 if blocks else min(n_wanted, self._block_rows)
         try:
