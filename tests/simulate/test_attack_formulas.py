@@ -23,7 +23,7 @@ from thresher.simulate import (
     View,
     random_target,
 )
-from thresher.simulate.adversaries.directions import decoy_features, orthogonal_on_support
+from thresher.simulate.adversaries.base import decoy_features, orthogonal_on_support
 
 D, S = 60, 5
 TARGET = random_target(D, S, 3)

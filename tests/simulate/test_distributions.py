@@ -79,18 +79,6 @@ def test_the_comparison_of_laws_tells_neighbors_apart(drawn, named):
 
 
 @every_distribution
-def test_symmetry_is_flagged_truly(distribution):
-    # The share of positive entries is 1/2 under symmetry, up to 0.5/√160,000 = 0.00125;
-    # five of these alarm falsely with probability 6e-7. The exponential has 1/e = 0.368.
-    share = np.mean(_sample(distribution) > 0)
-    assert (abs(share - 0.5) < 5 * 0.00125) == distribution.is_symmetric
-
-
-def test_only_the_heavy_tailed_one_is_not_log_concave():
-    assert [d for d in DISTRIBUTIONS if not d.is_log_concave] == [StudentT]
-
-
-@every_distribution
 def test_one_seed_gives_the_same_bits(distribution):
     assert np.array_equal(_sample(distribution, 3), _sample(distribution, 3))
     assert not np.array_equal(_sample(distribution, 3), _sample(distribution, 4))

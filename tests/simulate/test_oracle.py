@@ -18,8 +18,10 @@ from thresher.simulate import (
     Laplace,
     MaliciousOracle,
     OnSupportTilt,
-    mixture,
     random_target,
+)
+from thresher.simulate import (
+    oracle as oracle_module,
 )
 
 D, S = 20, 3
@@ -192,7 +194,7 @@ def test_a_band_of_almost_no_mass_ends_with_fewer_rows():
 
 
 def test_small_blocks_change_neither_share_nor_count(monkeypatch):
-    monkeypatch.setattr(mixture, "_DIRTY_ENTRIES_PER_BLOCK", 100)
+    monkeypatch.setattr(oracle_module, "_DIRTY_ENTRIES_PER_BLOCK", 100)
     oracle = _oracle(Script(_marked))
     draw = oracle.draw(_request(1000))
     assert (draw.n_rows, draw.n_drawn) == (1000, 1000)

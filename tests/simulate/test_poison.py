@@ -9,11 +9,15 @@ from sklearn.svm import LinearSVC
 
 from thresher.simulate import POISON_STRENGTHS, PoisonedTable, poison
 from thresher.simulate.poisoning.attacks import PLANTERS, STRENGTHS
-from thresher.simulate.poisoning.clean import CleanTable
-from thresher.simulate.poisoning.columns import measure_columns, n_moved, scaled_norms, spread
-from thresher.simulate.poisoning.directions import decoy_columns, learned_pattern
-from thresher.simulate.poisoning.feasible import feasible_set
-from thresher.simulate.poisoning.models import fit
+from thresher.simulate.poisoning.clean_table import (
+    CleanTable,
+    measure_columns,
+    n_moved,
+    scaled_norms,
+    spread,
+)
+from thresher.simulate.poisoning.decoys import feasible_set
+from thresher.simulate.poisoning.models import decoy_columns, fit, learned_pattern
 
 N, D = 180, 8
 FRACTION = 0.1

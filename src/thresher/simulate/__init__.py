@@ -1,22 +1,18 @@
 """The laboratory: distributions, adversaries and the malicious oracle. No learner imports it."""
 
-from thresher.simulate.adversaries import (
-    ADVERSARIES,
+from thresher.simulate.adversaries import ADVERSARIES
+from thresher.simulate.adversaries.adaptive import InBandMass, MovedIntoBand, PlantedFeatures
+from thresher.simulate.adversaries.base import Adversary, View
+from thresher.simulate.adversaries.controls import FarClump, KearnsLiPair, LabelFlip, PointMass
+from thresher.simulate.adversaries.planted import (
     CleanLabel,
-    FarClump,
-    InBandMass,
-    KearnsLiPair,
-    LabelFlip,
     LinfHijack,
-    MovedIntoBand,
     OnSupportTilt,
-    PlantedFeatures,
-    PointMass,
     SparseSpike,
 )
 from thresher.simulate.conditional import Distribution
-from thresher.simulate.disagreement import ErrorEstimate
 from thresher.simulate.distributions import (
+    ErrorEstimate,
     Exponential,
     Gaussian,
     Laplace,
@@ -24,10 +20,8 @@ from thresher.simulate.distributions import (
     StudentT,
     Uniform,
 )
-from thresher.simulate.oracle import MaliciousOracle
+from thresher.simulate.oracle import MaliciousOracle, random_target
 from thresher.simulate.poisoning import POISON_STRENGTHS, PoisonedTable, poison
-from thresher.simulate.targets import random_target
-from thresher.simulate.views import Adversary, View
 
 __all__ = [
     "ADVERSARIES",

@@ -1,37 +1,75 @@
-"""The malicious oracle: clean rows, dirty rows, and labels that were fixed when a row was drawn."""
+"""The malicious oracle and its hidden target: clean rows, dirty rows, labels fixed at the draw."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.oracles import Draw, DrawRequest
-from thresher.simulate.conditional import Distribution, next_candidates
-from thresher.simulate.disagreement import (
+from thresher.errors import AdversaryError, UnknownId
+from thresher.geometry import Band
+from thresher.oracles import Draw, DrawRequest, IdArray
+from thresher.oracles.requests import check_ids
+from thresher.simulate.adversaries.base import Adversary, Corrupted, View, check_adversary
+from thresher.simulate.conditional import Distribution, next_candidates, sample_in_band
+from thresher.simulate.distributions import (
     ErrorEstimate,
     check_halfspaces,
+    classify,
     estimate_disagreement,
 )
-from thresher.simulate.ledger import Ledger
-from thresher.simulate.mixture import Block, Mixture
-from thresher.simulate.views import Adversary, View
 from thresher.validation import (
     FloatArray,
     check_count,
     check_fraction,
+    check_labels,
+    check_rows,
     check_vector,
     generator_from,
 )
 
+_DIRTY_ENTRIES_PER_BLOCK = 2**23  # 64 MB: an adversary builds whole rows, rejected ones too
+
+
+def random_target(
+    n_features: int, sparsity: int, random_state: int | np.random.Generator | None = None
+) -> FloatArray:
+    """A random unit vector with exactly `sparsity` non-zero entries, none of them very weak.
+
+    The support is uniform, signs are fair, and magnitudes are uniform in [0.5, 1.5] before the
+    vector is normalized.
+
+    Parameters
+    ----------
+    n_features : length of the vector
+    sparsity : number of non-zero entries, from 1 to `n_features`
+    random_state : seed or `np.random.Generator`
+
+    Examples
+    --------
+    >>> target = random_target(100, 5, random_state=0)
+    >>> int(np.count_nonzero(target)), round(float(np.linalg.norm(target)), 12)
+    (5, 1.0)
+    """
+    n_features = check_count(n_features, "n_features")
+    sparsity = check_count(sparsity, "sparsity")
+    if sparsity > n_features:
+        raise ValueError(f"sparsity must be at most n_features = {n_features}, got {sparsity}")
+    rng = generator_from(random_state)
+    support = rng.choice(n_features, size=sparsity, replace=False)
+    target = np.zeros(n_features)
+    target[support] = rng.choice([-1.0, 1.0], size=sparsity) * rng.uniform(0.5, 1.5, size=sparsity)
+    return target / np.linalg.norm(target)
+
 
 class MaliciousOracle:
-    """A source of rows of which an adversary owns a share: EX of the paper, with counted calls.
+    """A source of rows in which an adversary owns a share: EX of the paper, with counted calls.
 
     Each draw is clean with probability 1 − noise_rate (a row of the distribution with its true
-    label) and otherwise comes from the adversary, who sees a `View` of everything. Rows outside the
-    requested band are rejected and counted. A row's label is fixed when the row is drawn.
+    label) and otherwise comes from the adversary, which sees a `View` of everything. Rows outside
+    the requested band are rejected and counted. A row's label is fixed when the row is drawn.
 
     Parameters
     ----------
@@ -39,14 +77,14 @@ class MaliciousOracle:
     target : the hidden halfspace; only its direction matters
     noise_rate : probability that a draw is dirty, at least 0 and below 1
     adversary : has `corrupt(n_rows, view, rng)`; None is allowed when the noise rate is 0
-    random_state : seed or `np.random.Generator`. The adversary has a stream of its own, which
-        does not foretell the clean rows
-    max_draws_per_request : after so many draws a request comes back with fewer rows
+    random_state : seed or `np.random.Generator`. The adversary has a random stream of its own,
+        which does not foretell the clean rows
+    max_draws_per_request : a request stops after this many draws, even if rows are missing
 
     Attributes
     ----------
-    n_draws : instances drawn so far, rejected ones too
-    n_labels : distinct ids whose label was revealed
+    n_draws : instances drawn so far, including rejected ones
+    n_labels : number of distinct ids whose label was revealed
 
     Raises
     ------
@@ -54,7 +92,6 @@ class MaliciousOracle:
 
     Examples
     --------
-    >>> from thresher.geometry import Band
     >>> from thresher.simulate import Gaussian, LabelFlip, random_target
     >>> oracle = MaliciousOracle(distribution=Gaussian(20), target=random_target(20, 3, 0),
     ...                          noise_rate=0.1, adversary=LabelFlip(), random_state=0)
@@ -86,41 +123,69 @@ class MaliciousOracle:
         self.n_features = int(distribution.n_features)
         self.target = _unit_target(target, self.n_features)
         self.noise_rate = check_fraction(noise_rate, "noise_rate")
-        self.adversary = _check_adversary(adversary, self.noise_rate)
+        if adversary is not None or self.noise_rate > 0:
+            check_adversary(adversary)
+        self.adversary = adversary
         self.n_draws = 0
         self._max_draws = check_count(max_draws_per_request, "max_draws_per_request")
-        self._ledger = Ledger()
-        rng = generator_from(random_state)
-        self._mixture = Mixture(distribution, self.target, self.noise_rate, self.adversary, rng)
+        self._labels = _CommittedLabels()
+        self._rng, self._adversary_rng = generator_from(random_state).spawn(2)
 
     def draw(self, request: DrawRequest) -> Draw:
         """Rows in the request's band, clean and dirty in random order.
 
         Draws are made in blocks but counted as if made one by one: the count stops with the last
-        row that is wanted. Fewer rows come back when the band is so narrow that the allowed draws
+        row that is needed. Fewer rows come back when the band is so narrow that the allowed draws
         (the request's, or `max_draws_per_request`) do not suffice.
         """
         request.require_features(self.n_features)
         view = self._view(request)
         limit = min(request.max_draws or self._max_draws, self._max_draws)
-        blocks: list[Block] = []
+        dirty_entries_per_draw = max(self.noise_rate * self.n_features, 1e-9)
+        max_block = int(_DIRTY_ENTRIES_PER_BLOCK / dirty_entries_per_draw) + 1
+        blocks: list[_Block] = []
         n_kept, n_drawn = 0, 0
         while n_kept < request.n_rows and n_drawn < limit:
             n_missing = request.n_rows - n_kept
-            n_block = min(
-                next_candidates(n_missing, n_kept, n_drawn),
-                self._mixture.max_block,
-                limit - n_drawn,
-            )
-            block = self._mixture.draw_block(n_block, view, request.band).first(n_missing)
-            blocks.append(block)
-            n_kept += block.n_rows
-            n_drawn += block.n_drawn
+            n_wanted = next_candidates(n_missing, n_kept, n_drawn)
+            n_block = min(n_wanted, max_block, limit - n_drawn)
+            blocks.append(self._draw_block(n_block, view, request.band).first(n_missing))
+            n_kept += blocks[-1].n_rows
+            n_drawn += blocks[-1].n_drawn
         return self._commit(blocks, n_drawn)
 
-    def _commit(self, blocks: list[Block], n_drawn: int) -> Draw:
+    def _draw_block(self, n_drawn: int, view: View, band: Band) -> _Block:
+        """What is kept of `n_drawn` draws, each dirty with the noise rate.
+
+        Draws are independent and the adversary does not know which of them are its own, so every
+        order is equally likely: the kept rows get random positions among the draws.
+        """
+        n_dirty = int(self._rng.binomial(n_drawn, self.noise_rate))
+        clean = sample_in_band(self.distribution, n_drawn - n_dirty, band, self._rng)
+        dirty, dirty_labels = self._corrupt(n_dirty, view, band)
+        n_clean, n_rows = clean.shape[0], clean.shape[0] + dirty.shape[0]
+        slots = self._rng.permutation(n_rows)
+        X, labels = np.empty((n_rows, self.n_features)), np.empty(n_rows)
+        X[slots[:n_clean]], X[slots[n_clean:]] = clean, dirty
+        labels[slots[:n_clean]] = classify(clean, self.target)
+        labels[slots[n_clean:]] = dirty_labels
+        is_clean = np.ones(n_rows, dtype=np.bool_)
+        is_clean[slots[n_clean:]] = False
+        positions = np.sort(self._rng.choice(n_drawn, size=n_rows, replace=False))
+        return _Block(X=X, labels=labels, is_clean=is_clean, positions=positions, n_drawn=n_drawn)
+
+    def _corrupt(self, n_rows: int, view: View, band: Band) -> Corrupted:
+        if n_rows == 0 or self.adversary is None:
+            return np.zeros((0, self.n_features)), np.zeros(0)
+        answer = self.adversary.corrupt(n_rows, view, self._adversary_rng)
+        shape, name = (n_rows, self.n_features), type(self.adversary).__name__
+        X, y = _check_corrupted(answer, shape, name)
+        inside = band.admits(X)
+        return X[inside], y[inside]
+
+    def _commit(self, blocks: list[_Block], n_drawn: int) -> Draw:
         self.n_draws += n_drawn
-        ids = self._ledger.commit(
+        ids = self._labels.commit(
             np.concatenate([block.labels for block in blocks]),
             np.concatenate([block.is_clean for block in blocks]),
         )
@@ -132,18 +197,18 @@ class MaliciousOracle:
 
         Raises
         ------
-        UnknownId : an id that no draw has handed out
+        UnknownId : no draw has returned this id
         """
-        return self._ledger.reveal(ids)
+        return self._labels.reveal(ids)
 
     @property
     def n_labels(self) -> int:
-        """How many distinct ids have had their label revealed."""
-        return self._ledger.n_labels
+        """The number of distinct ids whose label was revealed."""
+        return self._labels.n_revealed
 
     def is_clean(self, ids: object) -> NDArray[np.bool_]:
         """Whether each row is clean: known to the laboratory, never to a learner."""
-        return self._ledger.is_clean(ids)
+        return self._labels.is_clean(ids)
 
     def error_rate(self, w: object) -> float:
         """How often `w` classifies a clean row wrongly; exact for the Gaussian."""
@@ -177,7 +242,7 @@ def _unit_target(target: object, n_features: int) -> FloatArray:
     norm = float(np.linalg.norm(vector))
     if norm == 0:
         raise ValueError("target must not be the zero vector")
-    # A target that is normalised already keeps its bits.
+    # A target that is normalized already keeps its bits.
     return _read_only(vector if abs(norm - 1) < 1e-12 else vector / norm)
 
 
@@ -188,11 +253,97 @@ def _read_only(vector: FloatArray) -> FloatArray:
     return copy
 
 
-def _check_adversary(adversary: object, noise_rate: float) -> Adversary | None:
-    if adversary is None and noise_rate == 0:
-        return None
-    if isinstance(adversary, type) or not isinstance(adversary, Adversary):
-        raise TypeError(
-            f"adversary must be an object with corrupt(n_rows, view, rng), got {adversary!r}"
+def _check_corrupted(answer: Any, shape: tuple[int, int], name: str) -> Corrupted:
+    """An adversary's rows and labels as dense arrays, or an error that names the adversary."""
+    try:
+        X, y = answer
+        rows = check_rows(X, "X")
+        labels = check_labels(y, "y", length=shape[0])
+    except (TypeError, ValueError) as error:
+        raise AdversaryError(name, str(error)) from error
+    if rows.shape != shape:
+        raise AdversaryError(name, f"X must have shape {shape}, got {rows.shape}")
+    dense: FloatArray = rows if isinstance(rows, np.ndarray) else rows.toarray()
+    return dense, labels
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """The kept rows of consecutive draws, in the order of the draws.
+
+    Examples
+    --------
+    >>> block = _Block(X=np.eye(2), labels=np.ones(2), is_clean=np.array([True, False]),
+    ...                positions=np.array([3, 8]), n_drawn=10)
+    >>> block.n_rows, block.first(1).n_drawn
+    (2, 4)
+    """
+
+    X: FloatArray
+    labels: FloatArray
+    is_clean: NDArray[np.bool_]
+    positions: NDArray[np.int64]  # which of the draws each kept row was
+    n_drawn: int
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.labels.size)
+
+    def first(self, n_rows: int) -> _Block:
+        """The block as if drawing had stopped with the `n_rows`-th kept row."""
+        if self.n_rows < n_rows:
+            return self
+        return _Block(
+            X=self.X[:n_rows],
+            labels=self.labels[:n_rows],
+            is_clean=self.is_clean[:n_rows],
+            positions=self.positions[:n_rows],
+            n_drawn=int(self.positions[n_rows - 1]) + 1,
         )
-    return adversary
+
+
+class _CommittedLabels:
+    """Labels by id, fixed once written, and which of them have been revealed.
+
+    Examples
+    --------
+    >>> labels = _CommittedLabels()
+    >>> labels.commit(np.array([1.0, -1.0]), is_clean=np.array([True, False]))
+    array([0, 1])
+    >>> labels.reveal([1, 1]), labels.n_revealed
+    (array([-1., -1.]), 1)
+    """
+
+    def __init__(self) -> None:
+        self._labels = np.zeros(0)
+        self._is_clean = np.zeros(0, dtype=np.bool_)
+        self._is_revealed = np.zeros(0, dtype=np.bool_)
+
+    @property
+    def n_revealed(self) -> int:
+        return int(np.count_nonzero(self._is_revealed))
+
+    def commit(self, labels: FloatArray, is_clean: NDArray[np.bool_]) -> IdArray:
+        """New ids, counting up, for these labels."""
+        ids = np.arange(self._labels.size, self._labels.size + labels.size, dtype=np.int64)
+        self._labels = np.concatenate([self._labels, labels])
+        self._is_clean = np.concatenate([self._is_clean, is_clean])
+        self._is_revealed = np.concatenate([self._is_revealed, np.zeros_like(is_clean)])
+        return ids
+
+    def reveal(self, ids: object) -> FloatArray:
+        """The labels of the ids, which count as revealed from now on."""
+        known = self._known(ids)
+        self._is_revealed[known] = True
+        return self._labels[known]
+
+    def is_clean(self, ids: object) -> NDArray[np.bool_]:
+        """Whether each id belongs to a clean row."""
+        return self._is_clean[self._known(ids)]
+
+    def _known(self, ids: object) -> IdArray:
+        checked = check_ids(ids)
+        unknown = np.flatnonzero((checked < 0) | (checked >= self._labels.size))
+        if unknown.size:
+            raise UnknownId(int(checked[unknown[0]]), n_known=self._labels.size)
+        return checked

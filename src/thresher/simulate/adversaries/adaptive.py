@@ -6,8 +6,14 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+from numpy.random import Generator
 
-from thresher.simulate.adversaries.directions import (
+from thresher.simulate.adversaries.base import (
+    Adversary,
+    Corrupted,
+    StrengthAdversary,
+    View,
+    check_adversary,
     decoy_direction,
     on_support,
     orthogonal_on_support,
@@ -16,13 +22,12 @@ from thresher.simulate.adversaries.directions import (
     set_along,
     unit,
 )
-from thresher.simulate.disagreement import classify
-from thresher.simulate.views import Adversary, View
-from thresher.validation import FloatArray, check_count, check_positive
+from thresher.simulate.distributions import classify
+from thresher.validation import FloatArray, check_count
 
 
 @dataclass(frozen=True)
-class InBandMass:
+class InBandMass(StrengthAdversary):
     """Every dirty row inside the band, against the learner's own error direction.
 
     x = −y·c·v + t·w + noise, with v = unit(w* − (w*·w)w), t uniform in ±b, and noise that looks
@@ -33,11 +38,6 @@ class InBandMass:
     strength : c; about 2 is stealthy and the worst
     from_phase : before this phase the rows are clean, with their true labels
     support_restricted : keep v on the target's features (still orthogonal to w)
-
-    Examples
-    --------
-    >>> InBandMass(strength=2.0, from_phase=3)
-    InBandMass(strength=2.0, from_phase=3, support_restricted=False)
     """
 
     strength: float = 3.0
@@ -45,7 +45,7 @@ class InBandMass:
     support_restricted: bool = False
 
     def __post_init__(self) -> None:
-        check_positive(self.strength, "strength")
+        super().__post_init__()
         check_count(self.from_phase, "from_phase")
 
     def direction(self, view: View) -> FloatArray:
@@ -57,9 +57,7 @@ class InBandMass:
         # A learner that is right leaves no error to aim at; any direction on the support will do.
         return unit(error) if np.linalg.norm(error) > 1e-9 else orthogonal_on_support(view.target)
 
-    def corrupt(
-        self, n_rows: int, view: View, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
+    def corrupt(self, n_rows: int, view: View, rng: Generator) -> Corrupted:
         """Rows in the band with fair labels, or clean ones before the attack starts."""
         X = view.distribution.sample(n_rows, rng)
         if view.phase < self.from_phase:
@@ -73,27 +71,17 @@ class InBandMass:
 
 
 @dataclass(frozen=True)
-class PlantedFeatures:
+class PlantedFeatures(StrengthAdversary):
     """False features inside the band: x = y·c·1_J/√s projected off w, plus clean-looking noise.
 
     Parameters
     ----------
     strength : c
-
-    Examples
-    --------
-    >>> PlantedFeatures()
-    PlantedFeatures(strength=3.0)
     """
 
     strength: float = 3.0
 
-    def __post_init__(self) -> None:
-        check_positive(self.strength, "strength")
-
-    def corrupt(
-        self, n_rows: int, view: View, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
+    def corrupt(self, n_rows: int, view: View, rng: Generator) -> Corrupted:
         """Rows that make the decoys look informative, with fair labels."""
         y = random_labels(n_rows, rng)
         X = view.distribution.sample(n_rows, rng)
@@ -125,11 +113,7 @@ class MovedIntoBand:
     adversary: Adversary
 
     def __post_init__(self) -> None:
-        if isinstance(self.adversary, type) or not isinstance(self.adversary, Adversary):
-            raise TypeError(
-                "adversary must be an object with corrupt(n_rows, view, rng), "
-                f"got {self.adversary!r}"
-            )
+        check_adversary(self.adversary)
 
     @property
     def strength(self) -> float:
@@ -137,9 +121,7 @@ class MovedIntoBand:
         strength: float = cast(Any, self.adversary).strength
         return strength
 
-    def corrupt(
-        self, n_rows: int, view: View, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
+    def corrupt(self, n_rows: int, view: View, rng: Generator) -> Corrupted:
         """The other adversary's rows inside the band, with the labels it chose."""
         X: Any
         X, y = self.adversary.corrupt(n_rows, view, rng)

@@ -1,19 +1,28 @@
-"""Attacks that a sound learner shrugs off: controls, and the far clump that filters stop."""
+"""Attacks that a sound learner withstands, and one that no learner can withstand."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 
-from thresher.simulate.adversaries.directions import entry_radius, on_support
-from thresher.simulate.conditional import sample_n_given
-from thresher.simulate.disagreement import classify
-from thresher.simulate.views import View
+from thresher.simulate.adversaries.base import (
+    Corrupted,
+    StrengthAdversary,
+    View,
+    entry_radius,
+    on_support,
+    orthogonal_on_support,
+)
+from thresher.simulate.conditional import Distribution, chunk_sizes, sample_features, sample_n_given
+from thresher.simulate.distributions import Gaussian, classify
 from thresher.validation import FloatArray, check_count, check_positive
 
 _NEAR = 0.25  # "near the boundary": about a fifth of clean rows are as near
 _FAR = 1.25  # "far from it": about a fifth of clean rows are as far
+_ANGLE_ROWS = 2**17  # standard error of the disagreement below 0.0014
+_ANGLE_SEED = 0
 
 
 @dataclass(frozen=True)
@@ -23,11 +32,6 @@ class LabelFlip:
     Parameters
     ----------
     where : "anywhere", or only "near" the boundary (|w*·x| ≤ 0.25) or "far" from it (≥ 1.25)
-
-    Examples
-    --------
-    >>> LabelFlip(where="near")
-    LabelFlip(where='near')
     """
 
     where: str = "anywhere"
@@ -36,9 +40,7 @@ class LabelFlip:
         if self.where not in ("anywhere", "near", "far"):
             raise ValueError(f'where must be "anywhere", "near" or "far", got {self.where!r}')
 
-    def corrupt(
-        self, n_rows: int, view: View, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
+    def corrupt(self, n_rows: int, view: View, rng: Generator) -> Corrupted:
         """Clean rows, each with the label that the target would not give it."""
         features = on_support(view.target)
         w = view.target[features]
@@ -52,31 +54,24 @@ class LabelFlip:
 
 
 @dataclass(frozen=True)
-class FarClump:
+class FarClump(StrengthAdversary):
     """A clump far out on the negative side, labeled positive: x = −c·w* plus a little noise.
 
     Parameters
     ----------
     strength : c, cut so that the clump's center passes pruning
     noise_scale : standard deviation of the noise on every feature
-
-    Examples
-    --------
-    >>> FarClump(strength=8.0)
-    FarClump(strength=8.0, noise_scale=0.1)
     """
 
     strength: float = 4.0
     noise_scale: float = 0.1
 
     def __post_init__(self) -> None:
-        check_positive(self.strength, "strength")
+        super().__post_init__()
         if not self.noise_scale >= 0:
             raise ValueError(f"noise_scale must be at least 0, got {self.noise_scale}")
 
-    def corrupt(
-        self, n_rows: int, view: View, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
+    def corrupt(self, n_rows: int, view: View, rng: Generator) -> Corrupted:
         """Rows around −c·w*, all labeled +1."""
         X = self.noise_scale * rng.standard_normal((n_rows, view.n_features))
         X -= min(self.strength, strongest(view)) * view.target
@@ -84,7 +79,7 @@ class FarClump:
 
 
 @dataclass(frozen=True)
-class PointMass:
+class PointMass(StrengthAdversary):
     """One or two points in very many copies: −c·w* labeled +1, and c·w* labeled −1.
 
     Equal rows have equal scores, so a cut-off at a quantile removes all of them or none.
@@ -93,24 +88,17 @@ class PointMass:
     ----------
     strength : c, cut so that the points pass pruning
     n_points : 1 or 2 distinct points
-
-    Examples
-    --------
-    >>> PointMass(n_points=1)
-    PointMass(strength=4.0, n_points=1)
     """
 
     strength: float = 4.0
     n_points: int = 2
 
     def __post_init__(self) -> None:
-        check_positive(self.strength, "strength")
+        super().__post_init__()
         if check_count(self.n_points, "n_points") > 2:
             raise ValueError(f"n_points must be 1 or 2, got {self.n_points}")
 
-    def corrupt(
-        self, n_rows: int, view: View, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
+    def corrupt(self, n_rows: int, view: View, rng: Generator) -> Corrupted:
         """Copies of the points, each with the label the target would not give it."""
         y = np.where(rng.integers(0, self.n_points, size=n_rows) == 0, 1.0, -1.0)
         center = min(self.strength, strongest(view)) * view.target
@@ -120,3 +108,69 @@ class PointMass:
 def strongest(view: View) -> float:
     """The largest c for which c·w* passes pruning."""
     return entry_radius(view) / float(np.abs(view.target).max())
+
+
+@dataclass(frozen=True)
+class KearnsLiPair:
+    """Clean rows on which a second target disagrees with the true one, labeled by the second.
+
+    x ~ D given sign(w*·x) ≠ sign(w'·x), y = sign(w'·x), where Pr(disagree) = η/(1−η). Then w* and
+    w' explain the draws equally well, and no learner can do better than an error of η/(2(1−η)).
+    """
+
+    def second_target(self, view: View) -> FloatArray:
+        """The other target w': the true one, turned within its own features.
+
+        The angle is πη/(1−η) for the Gaussian, exactly; otherwise it is found by bisection on a
+        fixed sample.
+        """
+        share = check_positive(view.noise_rate, "noise_rate") / (1 - view.noise_rate)
+        if share >= 1:
+            raise ValueError(f"noise_rate must be below 0.5 for a pair, got {view.noise_rate}")
+        u = orthogonal_on_support(view.target)
+        if not u.any():
+            raise ValueError("a pair of targets needs at least two features")
+        if isinstance(view.distribution, Gaussian):
+            angle = np.pi * share
+        else:
+            angle = _angle_of_disagreement(view.distribution, view.target, u, share)
+        turned: FloatArray = np.cos(angle) * view.target + np.sin(angle) * u
+        return turned
+
+    def corrupt(self, n_rows: int, view: View, rng: Generator) -> Corrupted:
+        """Rows on which the two targets disagree, labeled by the second."""
+        second = self.second_target(view)
+        features = on_support(np.abs(second) + np.abs(view.target))
+        w, other = view.target[features], second[features]
+        X = sample_n_given(
+            view.distribution,
+            n_rows,
+            features,
+            lambda part: classify(part, w) != classify(part, other),
+            rng,
+        )
+        return X, -classify(X, view.target)
+
+
+def _angle_of_disagreement(
+    distribution: Distribution, target: FloatArray, orthogonal: FloatArray, share: float
+) -> float:
+    """The angle by which the target must turn to disagree with itself on a share of rows."""
+    rng = np.random.default_rng(_ANGLE_SEED)
+    features = on_support(np.abs(target) + np.abs(orthogonal))
+    plane = np.column_stack([target, orthogonal])[features]
+    along, across = np.concatenate(
+        [
+            sample_features(distribution, n_chunk, features, rng) @ plane
+            for n_chunk in chunk_sizes(_ANGLE_ROWS, distribution.n_features)
+        ]
+    ).T
+    low, high = 0.0, np.pi
+    for _ in range(30):
+        angle = (low + high) / 2
+        turned = np.cos(angle) * along + np.sin(angle) * across
+        if np.mean((along >= 0) != (turned >= 0)) < share:
+            low = angle
+        else:
+            high = angle
+    return (low + high) / 2

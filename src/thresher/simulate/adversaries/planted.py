@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 
-from thresher.simulate.adversaries.directions import (
+from thresher.simulate.adversaries.base import (
+    Corrupted,
+    StrengthAdversary,
+    View,
     decoy_direction,
     decoy_features,
     entry_radius,
@@ -14,12 +18,11 @@ from thresher.simulate.adversaries.directions import (
     orthogonal_on_support,
     random_labels,
 )
-from thresher.simulate.views import View
-from thresher.validation import FloatArray, check_positive
+from thresher.validation import check_positive
 
 
 @dataclass(frozen=True)
-class OnSupportTilt:
+class OnSupportTilt(StrengthAdversary):
     """Rows that tilt the halfspace within its own features: y·x = c(u − w*)/√2 there.
 
     u is a unit vector orthogonal to w* on the same features; all other features look clean. Small
@@ -28,21 +31,11 @@ class OnSupportTilt:
     Parameters
     ----------
     strength : c
-
-    Examples
-    --------
-    >>> OnSupportTilt()
-    OnSupportTilt(strength=4.0)
     """
 
     strength: float = 4.0
 
-    def __post_init__(self) -> None:
-        check_positive(self.strength, "strength")
-
-    def corrupt(
-        self, n_rows: int, view: View, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
+    def corrupt(self, n_rows: int, view: View, rng: Generator) -> Corrupted:
         """Rows of the tilt, with fair labels."""
         y = random_labels(n_rows, rng)
         X = view.distribution.sample(n_rows, rng)
@@ -53,7 +46,7 @@ class OnSupportTilt:
 
 
 @dataclass(frozen=True)
-class LinfHijack:
+class LinfHijack(StrengthAdversary):
     """Every entry as large as pruning allows: x = cν·y·(1_J − sgn(w*)) on decoys J and support.
 
     All other features look clean. ν is the pruning radius, or 1 + log(10,000·d) when the
@@ -62,24 +55,18 @@ class LinfHijack:
     Parameters
     ----------
     strength : c, the fraction of the pruning radius, at most 1
-
-    Examples
-    --------
-    >>> LinfHijack()
-    LinfHijack(strength=1.0)
     """
 
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        if check_positive(self.strength, "strength") > 1:
+        super().__post_init__()
+        if self.strength > 1:
             raise ValueError(
-                f"strength is a fraction of the pruning radius, at most 1, got {self.strength}"
+                f"strength must be at most 1, a fraction of the pruning radius; got {self.strength}"
             )
 
-    def corrupt(
-        self, n_rows: int, view: View, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
+    def corrupt(self, n_rows: int, view: View, rng: Generator) -> Corrupted:
         """Rows of the hijack, with fair labels."""
         y = random_labels(n_rows, rng)
         X = view.distribution.sample(n_rows, rng)
@@ -91,7 +78,7 @@ class LinfHijack:
 
 
 @dataclass(frozen=True)
-class SparseSpike:
+class SparseSpike(StrengthAdversary):
     """A sparse spike near the limit of what a dense spectral filter can detect.
 
     y·x = a·(v_J − w*)/√2 + clean noise, a = √(κ√(d/n)/η), with v_J flat on the decoys. The dense
@@ -100,20 +87,15 @@ class SparseSpike:
     Parameters
     ----------
     strength : κ
-    n_rows : n, the rows a filter looks at; by default what the learner's phase record says
-        (`n_unlabeled`), or d
-
-    Examples
-    --------
-    >>> SparseSpike(strength=0.5)
-    SparseSpike(strength=0.5, n_rows=None)
+    n_rows : n, the number of rows that a filter looks at; default: `n_unlabeled` of the learner's
+        phase record, or else d
     """
 
     strength: float = 1.0
     n_rows: int | None = None
 
     def __post_init__(self) -> None:
-        check_positive(self.strength, "strength")
+        super().__post_init__()
         if self.n_rows is not None:
             check_positive(self.n_rows, "n_rows")
 
@@ -123,9 +105,7 @@ class SparseSpike:
         detectable = self.strength * np.sqrt(view.n_features / n)
         return float(np.sqrt(detectable / check_positive(view.noise_rate, "noise_rate")))
 
-    def corrupt(
-        self, n_rows: int, view: View, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
+    def corrupt(self, n_rows: int, view: View, rng: Generator) -> Corrupted:
         """Rows of the spike, with fair labels."""
         y = random_labels(n_rows, rng)
         X = view.distribution.sample(n_rows, rng)
@@ -136,7 +116,7 @@ class SparseSpike:
 
 
 @dataclass(frozen=True)
-class CleanLabel:
+class CleanLabel(StrengthAdversary):
     """Correctly labeled rows that point at decoys: x = c·y·v_J + 0.01·y·w*.
 
     The label is the true one, yet nearly all of the row is a decoy. All other features look clean.
@@ -144,22 +124,12 @@ class CleanLabel:
     Parameters
     ----------
     strength : c
-
-    Examples
-    --------
-    >>> CleanLabel()
-    CleanLabel(strength=4.0)
     """
 
     strength: float = 4.0
 
-    def __post_init__(self) -> None:
-        check_positive(self.strength, "strength")
-
-    def corrupt(
-        self, n_rows: int, view: View, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
-        """Rows whose label is right, with fair labels."""
+    def corrupt(self, n_rows: int, view: View, rng: Generator) -> Corrupted:
+        """Correctly labeled rows, with fair labels."""
         y = random_labels(n_rows, rng)
         X = view.distribution.sample(n_rows, rng)
         pattern = self.strength * decoy_direction(view.target) + 0.01 * view.target

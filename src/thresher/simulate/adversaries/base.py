@@ -1,19 +1,101 @@
-"""The directions and decoys that attacks are built from, the same at every draw.
+"""What an adversary sees, the one method it has, and the parts that attacks are built from.
 
-An attack whose direction changed from block to block would average itself away. So every choice
-here is a function of the target (and a seed), not of the random stream.
+An attack whose direction changed from block to block would average itself away. So every direction
+and decoy here is a function of the target (and a fixed seed), not of the random stream.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, runtime_checkable
+
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
-from thresher.simulate.views import View
-from thresher.validation import FloatArray
+from thresher.simulate.conditional import Distribution
+from thresher.validation import FloatArray, check_positive
+
+Corrupted: TypeAlias = tuple[FloatArray, FloatArray]  # rows and their labels
 
 _DECOY_SEED = 20_200  # any fixed number; it only has to be the same at every call
 _ROWS_TO_HIDE_AMONG = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Everything there is to know at the moment of a draw; the paper's adversary sees it all.
+
+    Parameters
+    ----------
+    target : the hidden halfspace, unit norm
+    distribution : where clean rows come from
+    noise_rate : probability that a draw is dirty
+    n_features : length of a row
+    halfspace : the learner's current halfspace; zeros until the first phase ends
+    band_width : rows farther than this from the current halfspace are rejected; `inf` in phase 1
+    max_abs_entry : the learner drops rows with a larger entry; `inf` if it drops none
+    phase : number of the phase, ≥ 1
+    phase_record : the learner's whole record of the phase, if it has one
+
+    Examples
+    --------
+    >>> from thresher.simulate import Gaussian
+    >>> target = np.array([0.6, 0.8, 0.0])
+    >>> view = View(target=target, distribution=Gaussian(3), noise_rate=0.1, n_features=3,
+    ...             halfspace=np.zeros(3), band_width=np.inf, max_abs_entry=np.inf, phase=1,
+    ...             phase_record=None)
+    >>> view.phase, view.noise_rate
+    (1, 0.1)
+    """
+
+    target: FloatArray
+    distribution: Distribution
+    noise_rate: float
+    n_features: int
+    halfspace: FloatArray
+    band_width: float
+    max_abs_entry: float
+    phase: int
+    phase_record: object | None
+
+
+@runtime_checkable
+class Adversary(Protocol):
+    """Anything that makes dirty rows when the oracle asks for them.
+
+    Examples
+    --------
+    >>> class Mirror:
+    ...     def corrupt(self, n_rows, view, rng):
+    ...         rows = view.distribution.sample(n_rows, rng)
+    ...         return rows, np.where(rows @ view.target >= 0, -1.0, 1.0)
+    >>> isinstance(Mirror(), Adversary)
+    True
+    """
+
+    def corrupt(self, n_rows: int, view: View, rng: Generator) -> Corrupted:
+        """Rows of shape (n_rows, view.n_features) and a label of -1 or +1 for each."""
+        ...  # pragma: no cover
+
+
+def check_adversary(adversary: object) -> Adversary:
+    """The adversary, or a `TypeError` if it is not an object with a `corrupt` method."""
+    if isinstance(adversary, type) or not isinstance(adversary, Adversary):
+        raise TypeError(
+            f"adversary must be an object with corrupt(n_rows, view, rng), got {adversary!r}"
+        )
+    return adversary
+
+
+@dataclass(frozen=True)
+class StrengthAdversary:
+    """Base of the adversaries that can be made stronger or weaker: a positive `strength`."""
+
+    strength: float
+
+    def __post_init__(self) -> None:
+        check_positive(self.strength, "strength")
 
 
 def unit(vector: FloatArray) -> FloatArray:
@@ -42,8 +124,8 @@ def on_support(vector: FloatArray) -> NDArray[np.intp]:
 def orthogonal_on_support(target: FloatArray) -> FloatArray:
     """A unit vector orthogonal to the target that uses only the target's features.
 
-    A target with a single feature has none; then a feature it does not use takes its place. With
-    one feature in all, nothing is orthogonal and the answer is zero.
+    For a target with a single feature, one that it does not use joins it. If there is only one
+    feature in total, nothing is orthogonal and the answer is zero.
 
     Examples
     --------
@@ -62,7 +144,7 @@ def orthogonal_on_support(target: FloatArray) -> FloatArray:
 
 
 def decoy_features(target: FloatArray, n_decoys: int | None = None) -> NDArray[np.intp]:
-    """Features the target does not use: as many as it uses, or as many as there are.
+    """Features that the target does not use: by default as many as it uses, if there are enough.
 
     Examples
     --------
@@ -88,7 +170,7 @@ def decoy_direction(target: FloatArray) -> FloatArray:
     return unit(direction)
 
 
-def random_labels(n_rows: int, rng: np.random.Generator) -> FloatArray:
+def random_labels(n_rows: int, rng: Generator) -> FloatArray:
     """Fair labels of -1 and +1."""
     labels: FloatArray = np.where(rng.integers(0, 2, size=n_rows) == 0, -1.0, 1.0)
     return labels
@@ -118,7 +200,7 @@ def has_band(view: View) -> bool:
 
 
 def entry_radius(view: View) -> float:
-    """The largest entry that surely passes: the pruning radius, or a finite stand-in for it.
+    """The largest entry that is sure to pass: the pruning radius, or a finite substitute.
 
     A feature of an isotropic log-concave distribution exceeds t with probability at most
     exp(1 − t). So 1 + log(10,000·d) is about the largest entry of 10,000 clean rows, and the least
@@ -129,7 +211,7 @@ def entry_radius(view: View) -> float:
     return float(1 + np.log(_ROWS_TO_HIDE_AMONG * view.n_features))
 
 
-def place_in_band(rows: FloatArray, view: View, rng: np.random.Generator) -> None:
+def place_in_band(rows: FloatArray, view: View, rng: Generator) -> None:
     """Move the rows, in place, along the current halfspace to a uniform place in its band.
 
     Without a band (phase 1) nothing moves. The outermost billionth of the band is left free, so
