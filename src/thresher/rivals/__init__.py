@@ -1,40 +1,29 @@
-"""Practical peers on labeled tables, as scikit-learn classifiers: what a user would try instead."""
+"""Methods that are not ours: what Thresher is compared with.
+
+classifiers/  scikit-learn classifiers for labeled tables: what a user would try instead
+methods/      methods that learn from an oracle under a label budget: the algorithms of the
+              literature, and the classifiers above on rows and labels that they draw
+
+`METHODS` holds the methods by name; `MISSING`, those whose package is not installed. Each folder's
+docstring says how to add to it: three files each time.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from thresher.rivals import classifiers
+
 if TYPE_CHECKING:
-    from thresher.rivals.iterative_trimmed_loss import IterativeTrimmedLoss
-    from thresher.rivals.norm_filter import NormFilter
-    from thresher.rivals.sever import Sever
-    from thresher.rivals.trimmed_hard_thresholding import TrimmedHardThresholding
-    from thresher.rivals.trimmed_mean import TrimmedMean
-    from thresher.rivals.tuned import LinearSVMCV, SparseLogisticRegressionCV
+    from thresher.rivals.classifiers import *  # noqa: F403
+    from thresher.rivals.methods import METHODS, MISSING
 
-__all__ = [
-    "IterativeTrimmedLoss",
-    "LinearSVMCV",
-    "NormFilter",
-    "Sever",
-    "SparseLogisticRegressionCV",
-    "TrimmedHardThresholding",
-    "TrimmedMean",
-]
-
-_MODULES = {
-    "IterativeTrimmedLoss": "iterative_trimmed_loss",
-    "LinearSVMCV": "tuned",
-    "NormFilter": "norm_filter",
-    "Sever": "sever",
-    "SparseLogisticRegressionCV": "tuned",
-    "TrimmedHardThresholding": "trimmed_hard_thresholding",
-    "TrimmedMean": "trimmed_mean",
-}
+__all__ = [*classifiers.__all__, "METHODS", "MISSING"]
 
 
 def __getattr__(name: str) -> Any:
-    # They come when they are asked for: every process of the arena imports the methods below this
-    # package, and scikit-learn takes longer to import than all the rest.
-    if name in _MODULES:
-        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    # On demand, because importing scikit-learn takes longer than starting a worker of the arena.
+    if name in ("METHODS", "MISSING"):
+        return getattr(import_module("thresher.rivals.methods"), name)
+    if name in __all__:
+        return getattr(classifiers, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

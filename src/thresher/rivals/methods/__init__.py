@@ -1,54 +1,46 @@
-"""The methods of the literature, under one interface: they learn from the arena's own oracle.
+"""Methods that learn from an oracle under a label budget, with one interface.
 
-interface.py              what a method is, and what it may ask
-samples.py                the labeled sample of a passive method
-kearns_li.py              consistent halfspaces of batches
-averaging.py              the mean of y·x
-l1_polynomial.py          least absolute errors of a polynomial
-klivans_long_servedio.py  deletion along top eigenvectors, then the mean
-plan_vershynin.py         one-bit compressed sensing
-phase_loop.py             Algorithm 1 with switches: the earlier and the later loops
-filters.py                dense and sparse filters of y·x
-mirror_descent.py         stage-wise mirror descent near the boundary
-shen2023.py               phases with matrix-multiplicative-weights scores
-tables.py                 the practical peers, on labels that they pay for
-optional.py               those from packages that may be missing
+method.py          what a method is, and what passive methods share
+kearns_li.py       consistent halfspaces of small batches
+kalai.py           averaging without rows that are alike; L1 regression on polynomials
+averages.py        the mean of y·x without outliers; one-bit compressed sensing
+phase_loop.py      Algorithm 1 without some of its steps: earlier and later phase loops
+filters.py         dense and sparse filters of y·x
+mirror_descent.py  stage-wise mirror descent near the boundary
+shen2023.py        phases with matrix-multiplicative-weights scores
+peers.py           classifiers for tables, and peers from optional packages
 
-Each module has a tuple `METHODS`; `METHODS` here has all of them by name.
+To add a method, touch three files: a module here with a tuple `METHODS`; the module's name in
+`_MODULES` below; and a test of the module, where the method holds and where it breaks. The tests in
+tests/rivals/methods/test_every_method.py run for all methods. A classifier for tables becomes a
+method by its row in `thresher.rivals.classifiers.CLASSIFIERS`.
 """
 
 from thresher.rivals.methods import (
-    averaging,
+    averages,
     filters,
+    kalai,
     kearns_li,
-    klivans_long_servedio,
-    l1_polynomial,
     mirror_descent,
-    optional,
+    peers,
     phase_loop,
-    plan_vershynin,
     shen2023,
-    tables,
 )
-from thresher.rivals.methods.interface import Method, Source, draw_labeled, unit
+from thresher.rivals.methods.method import Method, Source, draw_labeled, unit
 
 _MODULES = (
     kearns_li,
-    averaging,
-    l1_polynomial,
-    klivans_long_servedio,
-    plan_vershynin,
+    kalai,
+    averages,
     phase_loop,
     filters,
     mirror_descent,
     shen2023,
-    tables,
-    optional,
+    peers,
 )
 METHODS: dict[str, Method] = {
     method.name: method for module in _MODULES for method in module.METHODS
 }
-
-MISSING = optional.MISSING
+MISSING = peers.MISSING
 
 __all__ = ["METHODS", "MISSING", "Method", "Source", "draw_labeled", "unit"]

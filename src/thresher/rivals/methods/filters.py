@@ -15,8 +15,7 @@ from scipy.special import erfc
 from thresher.geometry import hard_threshold
 from thresher.learning import Task
 from thresher.outliers import remove_outliers
-from thresher.rivals.methods.interface import Method, Source, unit
-from thresher.rivals.methods.samples import KeepLargest, draw_sample
+from thresher.rivals.methods.method import KeepLargest, Method, Source, draw_sample, unit
 from thresher.solvers.eigen import top_eigenpairs
 from thresher.validation import FloatArray, check_count, check_positive
 
@@ -210,7 +209,6 @@ METHODS = (
         name="diakonikolas-kane-stewart",
         title="Diakonikolas–Kane–Stewart 2018",
         learn=KeepLargest(DiakonikolasKaneStewart()),
-        is_active=False,
         is_sparse=True,
         claim="O(η) error, Gaussian, dense",
     ),
@@ -218,15 +216,12 @@ METHODS = (
         name="diakonikolas-kane-stewart-dense",
         title="Diakonikolas–Kane–Stewart 2018, dense as published",
         learn=DiakonikolasKaneStewart(),
-        is_active=False,
-        is_sparse=False,
         claim="O(η) error, Gaussian, dense",
     ),
     Method(
         name="balakrishnan",
         title="Balakrishnan et al. 2017",
         learn=Balakrishnan(),
-        is_active=False,
         is_sparse=True,
         claim="O(η log(1/η)) error, Gaussian, sparse",
     ),

@@ -8,8 +8,7 @@ import numpy as np
 import scipy
 
 from thresher.learning import Task
-from thresher.rivals.methods.interface import Method, Source, unit
-from thresher.rivals.methods.samples import KeepLargest, average, draw_sample
+from thresher.rivals.methods.method import KeepLargest, Method, Source, average, draw_sample, unit
 from thresher.validation import FloatArray, check_count, check_fraction, check_positive
 
 _LEAST_BATCH = 2
@@ -126,7 +125,6 @@ METHODS = (
         name="kearns-li-consistent",
         title="Kearns–Li 1988",
         learn=KeepLargest(KearnsLi()),
-        is_active=False,
         is_sparse=True,
         claim="Ω(ε/d) malicious noise, any distribution",
         imports=("scipy.optimize",),

@@ -15,9 +15,15 @@ import numpy as np
 from thresher.geometry import Band, hard_threshold
 from thresher.learning import PracticalSchedule, Task
 from thresher.oracles import DrawRequest
-from thresher.rivals.methods.interface import Method, Source, draw_labeled, unit
-from thresher.rivals.methods.samples import LARGEST_ENTRY, average
-from thresher.validation import FloatArray, Rows, is_sparse
+from thresher.rivals.methods.method import (
+    Method,
+    Source,
+    average,
+    dense_rows,
+    draw_labeled,
+    unit,
+)
+from thresher.validation import FloatArray
 
 # The papers have constants for a proof. Share, band and step were chosen among a few on clean and
 # label-flipped runs (Gaussian, d = 200, s = 5, 1,000 labels, seeds 0 to 2); the rest by hand.
@@ -121,7 +127,7 @@ def _learn(source: Source, task: Task, drift: float) -> FloatArray:
     n_labels = task.label_budget or PracticalSchedule().n_labels(task)
     n_first = max(1, math.ceil(FIRST_LABEL_SHARE * n_labels))
     X, y = draw_labeled(source, task, n_first)
-    halfspace = unit(hard_threshold(average(y[:, None] * _dense(X)), task.sparsity))
+    halfspace = unit(hard_threshold(average(y[:, None] * dense_rows(X)), task.sparsity))
     for stage in plan_stages(task, n_labels - n_first):
         halfspace = unit(hard_threshold(descend(source, halfspace, stage, drift), task.sparsity))
     return halfspace
@@ -170,7 +176,7 @@ def draw_positive(
         drawn = source.draw(request)
         if drawn.n_rows == 0:
             return None
-        row = _dense(drawn.X)[0]
+        row = dense_rows(drawn.X)[0]
         if row @ halfspace > 0:
             return row, float(source.reveal(drawn.ids)[0])
     return None
@@ -223,11 +229,6 @@ def dual_of(point: FloatArray, p: float) -> FloatArray:
 
 def _soft_threshold(vector: FloatArray, level: float) -> FloatArray:
     return np.sign(vector) * np.maximum(np.abs(vector) - level, 0.0)
-
-
-def _dense(rows: Rows) -> FloatArray:
-    dense = rows.toarray() if is_sparse(rows) else np.asarray(rows, dtype=np.float64)
-    return np.clip(dense, -LARGEST_ENTRY, LARGEST_ENTRY)
 
 
 METHODS = (

@@ -29,8 +29,8 @@ from thresher.errors import LearningStopped
 from thresher.learning import Phase, PhaseOutcome, PracticalSchedule, Task, complete, learn
 from thresher.learning.history import History
 from thresher.learning.practical import draw_limits
-from thresher.rivals.methods.interface import Learn, Method, Source
-from thresher.rivals.methods.klivans_long_servedio import KlivansLongServedio
+from thresher.rivals.methods.averages import KlivansLongServedio
+from thresher.rivals.methods.method import Learn, Method, Source
 from thresher.validation import FloatArray
 
 

@@ -13,11 +13,10 @@ import numpy as np
 
 from thresher.learning import Phase, Task
 from thresher.oracles import Draw, DrawRequest, IdArray
-from thresher.rivals.methods.interface import Method, Source
+from thresher.rivals.methods.method import Method, Source, dense_rows
 from thresher.rivals.methods.phase_loop import AWASTHI_BALCAN_LONG, PhaseLoop
-from thresher.rivals.methods.samples import LARGEST_ENTRY
 from thresher.solvers.eigen import largest_eigenvalue
-from thresher.validation import FloatArray, Rows, is_sparse
+from thresher.validation import FloatArray, Rows
 
 # Set by hand. On Gaussian rows, d = 100, rates of 1 and 30 and a margin of 1.3 gave much the same
 # errors, but for a rate of 1 under rows planted in the band (.06 instead of .05).
@@ -108,8 +107,7 @@ def score_weights(rows: Rows, outlier_fraction: float) -> FloatArray:
     >>> bool(weights[:20].max() < 0.1), bool(weights[20:].mean() > 0.98)
     (True, True)
     """
-    rows = rows.toarray() if is_sparse(rows) else np.asarray(rows, dtype=np.float64)
-    rows = np.clip(rows, -LARGEST_ENTRY, LARGEST_ENTRY)
+    rows = dense_rows(rows)
     n, d = rows.shape
     edge = EDGE_MARGIN * (1 + np.sqrt(d / n)) ** 2
     weights, gains = np.ones(n), np.zeros((d, d))
@@ -160,7 +158,6 @@ METHODS = (
         title="Shen 2023",
         learn=learn,
         is_active=True,
-        is_sparse=False,
         claim="Ω(ε) malicious noise, in nearly linear time",
     ),
 )

@@ -1,4 +1,4 @@
-"""Outliers of the largest variance are deleted before averaging (Klivans, Long, Servedio 2009)."""
+"""Means of y·x: without outliers (Klivans, Long, Servedio), and sparse (Plan, Vershynin)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.geometry import support_l1_l2
 from thresher.learning import Task
-from thresher.rivals.methods.interface import Method, Source, unit
-from thresher.rivals.methods.samples import KeepLargest, average, draw_sample
+from thresher.rivals.methods.method import KeepLargest, Method, Source, average, draw_sample, unit
 from thresher.solvers.eigen import top_eigenpairs
 from thresher.validation import FloatArray, check_count, check_fraction, check_positive
 
@@ -151,13 +151,42 @@ class SmoothBoosting:
         return unit(halfspace)
 
 
+def learn_one_bit(source: Source, task: Task, _rng: np.random.Generator) -> FloatArray:
+    """The approximately sparse direction that agrees best with the labels on average.
+
+    w = argmax of mean(y·x)·w over ‖w‖₂ ≤ 1, ‖w‖₁ ≤ √s, which is the soft threshold S_t of the mean
+    at the smallest level t with ‖w‖₁ ≤ √s·‖w‖₂, scaled to unit length. This is the convex program
+    of "Robust 1-bit compressed sensing and sparse logistic regression: a convex programming
+    approach", and there are no constants to choose.
+
+    Parameters
+    ----------
+    source : where rows and labels come from
+    task : `sparsity` is s; all of `label_budget` is spent
+
+    Examples
+    --------
+    >>> from thresher.simulate import Gaussian, MaliciousOracle, random_target
+    >>> source = MaliciousOracle(distribution=Gaussian(50), target=random_target(50, 3, 0),
+    ...                          noise_rate=0.0, adversary=None, random_state=0)
+    >>> task = Task(n_features=50, sparsity=3, noise_rate=0.0, label_budget=2000)
+    >>> w = learn_one_bit(source, task, np.random.default_rng(0))
+    >>> source.error_rate(w) < 0.05, source.n_labels
+    (True, 2000)
+    """
+    X, y = draw_sample(source, task)
+    _, direction = support_l1_l2(
+        average(y[:, None] * X), l2_radius=1.0, l1_radius=float(np.sqrt(task.sparsity))
+    )
+    return unit(direction)
+
+
 _CLAIM = "Ω(ε²/log(d/ε)) malicious noise, uniform on the ball"
 METHODS = (
     Method(
         name="klivans-long-servedio",
         title="Klivans–Long–Servedio 2009",
         learn=KeepLargest(KlivansLongServedio()),
-        is_active=False,
         is_sparse=True,
         claim=_CLAIM,
     ),
@@ -165,16 +194,20 @@ METHODS = (
         name="klivans-long-servedio-dense",
         title="Klivans–Long–Servedio 2009, dense as published",
         learn=KlivansLongServedio(),
-        is_active=False,
-        is_sparse=False,
         claim=_CLAIM,
     ),
     Method(
         name="klivans-long-servedio-boosted",
         title="Klivans–Long–Servedio 2009, with smooth boosting",
         learn=KeepLargest(SmoothBoosting()),
-        is_active=False,
         is_sparse=True,
         claim="Ω(ε³/log²(d/ε)) malicious noise, log-concave",
+    ),
+    Method(
+        name="plan-vershynin",
+        title="Plan–Vershynin 2013",
+        learn=learn_one_bit,
+        is_sparse=True,
+        claim="one-bit compressed sensing; labels may be flipped, rows may not be planted",
     ),
 )

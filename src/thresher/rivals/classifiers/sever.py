@@ -7,56 +7,49 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, svds
+from scipy.special import expit
 
-from thresher.rivals.linear import n_planted
-from thresher.rivals.refitting import (
+from thresher.rivals.classifiers.linear import n_planted
+from thresher.rivals.classifiers.refitting import (
     RefittingRival,
     fit_halfspace,
-    hinge_slopes,
-    logistic_slopes,
     margins,
+    rows_without_worst,
 )
-from thresher.rivals.trimming import rows_without_worst
-from thresher.validation import (
-    FloatArray,
-    Rows,
-    check_count,
-    check_noise_rate,
-    check_positive,
-    is_sparse,
-)
+from thresher.validation import FloatArray, Rows, check_count, check_positive, is_sparse
 
+# Derivatives of log(1 + exp(−m)) and max(0, 1 − m) by the margin m.
 _SLOPES: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "logistic": logistic_slopes,
-    "hinge": hinge_slopes,
+    "logistic": lambda margin: -expit(-margin),
+    "hinge": lambda margin: np.where(margin < 1, -1.0, 0.0),
 }
-_DENSE_SIZE = 16  # below this the iterative solver has no room
+_DENSE_SIZE = 16  # up to this size the iterative solver has no room
 
 
 class Sever(RefittingRival):
     """A base classifier, fitted in rounds that drop the rows with the most unusual gradients.
 
-    A round fits the classifier; takes, for each class, the gradients of the loss at the fit less
-    their mean, and the top singular vector of these; and drops the rows with the largest squared
-    projections on it (Diakonikolas et al. 2019, "Sever: A Robust Meta-Algorithm for Stochastic
+    A round fits the classifier; centers, for each class, the gradients of the loss at the fit;
+    takes their top singular vector; and drops the rows with the largest squared projections on it
+    (Diakonikolas et al. 2019, "Sever: A Robust Meta-Algorithm for Stochastic
     Optimization", Algorithm 2 with the class-wise centering of its experiments). The rounds drop
     removal_factor·noise_rate of all rows, in equal parts, and a last fit follows.
 
-    The paper's experiments drop more than the planted share, because each round also drops clean
-    rows; so the factor is 1.5 here. Where it drops an equal share of both classes, this drops the
-    largest projections of both together: planted rows may all be in one class. It works while the
-    planted gradients move their covariance; a small tilt, or a spike below what a dense spectrum
-    can show, passes.
+    The paper's experiments drop more rows than are planted, because each round also drops clean
+    ones; so the default factor is 1.5. They drop the same fraction of both classes; this drops the
+    largest projections of both together, because all planted rows may be in one class. It works
+    while the planted gradients change their covariance; a small tilt, or a spike that does not show
+    in a dense spectrum, passes.
 
     Parameters
     ----------
-    noise_rate : share of rows that may be planted, at least 0 and below 0.5
+    noise_rate : upper bound on the fraction of planted rows, at least 0 and below 0.5
     estimator : a linear classifier with `coef_`; None: L1 logistic regression, C tuned once
-    max_nonzeros : the default estimator's C is tuned among models with at most so many weights
-    loss : whose gradients are looked at, "logistic" or "hinge"; the one the estimator minimizes
-    removal_factor : what the rounds drop in all, as a multiple of noise_rate
+    max_nonzeros : limit on non-zero coefficients when tuning the default estimator; None: no limit
+    loss : "logistic" or "hinge", whichever the estimator minimizes
+    removal_factor : fraction of rows that all rounds drop, as a multiple of noise_rate
     n_rounds : number of rounds
-    standardize : whether columns are put on one scale first
+    standardize : whether to put the columns on one scale first
     random_state : seed of the default estimator
 
     Attributes
@@ -101,11 +94,10 @@ class Sever(RefittingRival):
     def _learn(self, rows: Rows, signs: FloatArray) -> tuple[FloatArray, float]:
         if self.loss not in _SLOPES:
             raise ValueError(f'loss must be "logistic" or "hinge", got {self.loss!r}')
-        removal_factor = check_positive(self.removal_factor, "removal_factor")
-        share = removal_factor * check_noise_rate(self.noise_rate)
+        fraction = check_positive(self.removal_factor, "removal_factor") * self.noise_rate
         n_rounds = check_count(self.n_rounds, "n_rounds")
-        # The last of the cuts is the whole share; each round goes on from where the last one was.
-        cuts = [n_planted(share * k / n_rounds, signs.size) for k in range(n_rounds + 1)]
+        # The number of rows that are gone before each round, and after the last.
+        cuts = [n_planted(fraction * k / n_rounds, signs.size) for k in range(n_rounds + 1)]
         base = self._base(rows, signs)
         kept = np.arange(signs.size)
         for n_dropped in np.diff(cuts):
@@ -127,9 +119,9 @@ class Sever(RefittingRival):
 
 
 def squared_projections(rows: Rows, factors: FloatArray) -> FloatArray:
-    """The squared projections of factor·x, less its mean, on its own top singular vector.
+    """The squared projections of the centered factor·x on its top singular vector.
 
-    The mean is taken off inside products, so that sparse rows stay sparse.
+    The mean is subtracted inside the products, so that sparse rows stay sparse.
 
     Parameters
     ----------
@@ -157,7 +149,7 @@ def squared_projections(rows: Rows, factors: FloatArray) -> FloatArray:
         return np.square(times(_small_top_vector(rows, factors, mean)))
     start = np.random.default_rng(0).standard_normal(size)
     if not np.any(transpose_times(times(transpose_times(np.resize(start, factors.size))))):
-        return np.zeros(factors.size)  # all gradients are equal: nothing stands out
+        return np.zeros(factors.size)  # all gradients are equal
     gradients = LinearOperator(
         rows.shape, matvec=times, rmatvec=transpose_times, dtype=np.dtype(np.float64)
     )

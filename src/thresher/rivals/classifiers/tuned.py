@@ -1,4 +1,4 @@
-"""The plain peers that everybody has: L1 logistic regression and a linear SVM, both tuned."""
+"""L1 logistic regression and a linear SVM, with C tuned by cross-validation."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from thresher.rivals.linear import LinearRival
-from thresher.validation import FloatArray, Rows, check_count
+from thresher.rivals.classifiers.linear import LinearRival
+from thresher.validation import FloatArray, Rows, check_count, check_vector
 
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 # The first release that deprecates `penalty` also takes an l1_ratio without it.
 _L1 = {"l1_ratio": 1.0} if LogisticRegression().penalty == "deprecated" else {"penalty": "l1"}
-_N_HALVINGS = 3  # of the step of C on which the limit of non-zero weights was crossed
+_N_HALVINGS = 3  # of the step of C that crossed the limit of non-zero coefficients
 _PATIENCE = 3  # values of C without a better score after which the path ends
-_LOGISTIC_RANGE = np.logspace(0.25, 3, 12)  # multiples of the least C with a non-zero weight
+_LOGISTIC_RANGE = np.logspace(0.25, 3, 12)  # multiples of the least C with a non-zero coefficient
 _SVM_RANGE = np.logspace(-5, 2, 8)
 
 
 def l1_logistic(C: float, random_state: Any = None) -> Any:
-    """Scikit-learn's L1 logistic regression with an intercept that is hardly penalized.
+    """Scikit-learn's L1 logistic regression with an intercept that is barely penalized.
 
-    The solver is liblinear, because it was faster than saga in our runs on standardized tables.
+    The solver is liblinear: on standardized tables it was faster than saga.
     """
     return LogisticRegression(
         **_L1,
@@ -47,14 +47,14 @@ class PathModel:
     """A model on the path: its C, its halfspace, and its mean accuracy on held-out rows."""
 
     C: float
-    weights: FloatArray
+    coef: FloatArray
     offset: float
     score: float
 
     @property
     def n_nonzeros(self) -> int:
-        """How many features the model uses."""
-        return int(np.count_nonzero(self.weights))
+        """The number of features that the model uses."""
+        return int(np.count_nonzero(self.coef))
 
 
 class TunedRival(LinearRival):
@@ -78,12 +78,12 @@ class TunedRival(LinearRival):
         self.path_ = walk_path([null], grid, fit)
         best = self.path_[_best(self.path_)]
         self.C_ = best.C
-        return best.weights, best.offset
+        return best.coef, best.offset
 
     def _fit_point(
         self, rows: Rows, signs: FloatArray, folds: list[Fold], limit: int, C: float
     ) -> PathModel | None:
-        """The model on all rows with its score on the folds, or None if it has too many weights."""
+        """The model on all rows with its cross-validated score; None if it is too dense."""
         model = self._model(C).fit(rows, signs)
         if np.count_nonzero(model.coef_) > limit:
             return None
@@ -96,19 +96,19 @@ class TunedRival(LinearRival):
     def _folds(self, signs: FloatArray) -> list[Fold]:
         n_folds = check_count(self.cv, "cv", minimum=2)
         n_folds = min(n_folds, int(np.sum(signs > 0)), int(np.sum(signs < 0)))
-        if n_folds < 2:  # a class with one row cannot be held out: judge on the rows themselves
+        if n_folds < 2:  # a class with one row cannot be held out: score on the training rows
             everything = np.arange(signs.size)
             return [(everything, everything)]
-        splitter = StratifiedKFold(n_folds, shuffle=True, random_state=self._randomness)
+        splitter = StratifiedKFold(n_folds, shuffle=True, random_state=self._seed)
         return list(splitter.split(np.zeros(signs.size), signs))
 
 
 def walk_path(
     path: list[PathModel], grid: FloatArray, fit: Callable[[float], PathModel | None]
 ) -> list[PathModel]:
-    """The path with the models of the grid, until they stop to be better or have too many weights.
+    """The path with the models of the grid, until they stop improving or get too dense.
 
-    In the second case the step of C that led too far is halved a few times, on a log scale.
+    In the second case the step of C that went too far is halved a few times, on a log scale.
     """
     path = list(path)
     for C in grid.tolist():
@@ -137,27 +137,27 @@ def _just_below(
 
 
 def _best(path: list[PathModel]) -> int:
-    """The first point with the best score: of equal models the sparsest."""
+    """The first point with the best score: the sparsest of equally good models."""
     return int(np.argmax([point.score for point in path]))
 
 
 class SparseLogisticRegressionCV(TunedRival):
     """L1 logistic regression with the C that predicts held-out rows best.
 
-    The path begins with the sparsest models and ends when denser ones have stopped to be better.
-    The model with the best C is fitted on all rows.
+    The path begins with the sparsest models and ends when denser ones no longer improve. The model
+    with the best C is fitted on all rows.
 
     Parameters
     ----------
-    max_nonzeros : only models with at most so many non-zero weights are considered; None: all
-    cv : number of folds; fewer if a class has fewer rows
-    standardize : whether columns are put on one scale first
-    random_state : seed of the folds and of the solver's order of features
+    max_nonzeros : limit on non-zero coefficients; None: no limit
+    cv : number of folds; reduced if a class has fewer rows
+    standardize : whether to put the columns on one scale first
+    random_state : seed of the folds and of the solver
 
     Attributes
     ----------
-    C_ : the chosen C; too small for any weight if even one weight was too many
-    path_ : the models that were considered, from no weights to many
+    C_ : the chosen C
+    path_ : the models that were tried, from the sparsest to the densest
     coef_, intercept_, classes_, n_features_in_ : as in scikit-learn's linear classifiers
 
     Examples
@@ -184,10 +184,10 @@ class SparseLogisticRegressionCV(TunedRival):
         self.random_state = random_state
 
     def _model(self, C: float) -> Any:
-        return l1_logistic(C, self._randomness)
+        return l1_logistic(C, self._seed)
 
     def _grid(self, rows: Rows, signs: FloatArray) -> FloatArray:
-        # At weights zero and the best offset the loss has this slope; C times it must exceed 1.
+        # The slope of the loss at coefficients zero and the best offset; C times it must exceed 1.
         slope = float(np.abs(rows.T @ (signs - signs.mean())).max()) / 2
         return _LOGISTIC_RANGE / slope if slope > 0 else np.ones(1)
 
@@ -199,14 +199,15 @@ class LinearSVMCV(TunedRival):
 
     Parameters
     ----------
-    cv : number of folds; fewer if a class has fewer rows
-    standardize : whether columns are put on one scale first
+    Cs : values of C to try; None: eight from 1e-5 to 100
+    cv : number of folds; reduced if a class has fewer rows
+    standardize : whether to put the columns on one scale first
     random_state : seed of the folds and of the solver
 
     Attributes
     ----------
     C_ : the chosen C
-    path_ : the models that were considered, from no weights to a weak penalty
+    path_ : the models that were tried, from the strongest penalty to the weakest
     coef_, intercept_, classes_, n_features_in_ : as in scikit-learn's linear classifiers
 
     Examples
@@ -218,13 +219,21 @@ class LinearSVMCV(TunedRival):
     True
     """
 
-    def __init__(self, *, cv: int = 3, standardize: bool = True, random_state: Any = None) -> None:
+    def __init__(
+        self,
+        *,
+        Cs: Any = None,
+        cv: int = 3,
+        standardize: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.Cs = Cs
         self.cv = cv
         self.standardize = standardize
         self.random_state = random_state
 
     def _model(self, C: float) -> Any:
-        return LinearSVC(C=C, dual="auto", max_iter=10_000, random_state=self._randomness)
+        return LinearSVC(C=C, dual="auto", max_iter=10_000, random_state=self._seed)
 
     def _grid(self, rows: Rows, signs: FloatArray) -> FloatArray:  # noqa: ARG002
-        return _SVM_RANGE
+        return _SVM_RANGE if self.Cs is None else np.sort(check_vector(self.Cs, "Cs"))

@@ -1,0 +1,137 @@
+"""Classifiers for labeled tables, with scikit-learn's interface: what a user would try instead.
+
+linear.py     what they share: checks, robust scaling of the columns, a linear decision rule
+tuned.py      L1 logistic regression and a linear SVM, with C tuned by cross-validation
+trimmed.py    means that drop the extremes of each column: of y·x, and of gradients
+refitting.py  a base classifier, refitted on the rows that are left: trimmed loss, norm filter
+sever.py      the same, without the rows whose gradients stand out
+
+To add a classifier, touch three files:
+
+1. its class, a `LinearRival`, in a module of this folder;
+2. this file: its import, its name in `__all__`, its module in `_MODULES`, and a row in
+   `CLASSIFIERS`, which makes it a method of the arena;
+3. tests/rivals/test_classifiers.py: an example, where it holds and where it breaks. The other tests
+   there, and those of the methods, run for every classifier.
+
+Its parameters have the names of the others' (`sparsity`, `noise_rate`, `standardize`,
+`fit_intercept`, `random_state`): `make_classifier` sets those that it has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from thresher.rivals.classifiers.refitting import IterativeTrimmedLoss, NormFilter
+    from thresher.rivals.classifiers.sever import Sever
+    from thresher.rivals.classifiers.trimmed import TrimmedHardThresholding, TrimmedMean
+    from thresher.rivals.classifiers.tuned import LinearSVMCV, SparseLogisticRegressionCV
+
+__all__ = [
+    "IterativeTrimmedLoss",
+    "LinearSVMCV",
+    "NormFilter",
+    "Sever",
+    "SparseLogisticRegressionCV",
+    "TrimmedHardThresholding",
+    "TrimmedMean",
+]
+
+_MODULES = {
+    "IterativeTrimmedLoss": "refitting",
+    "LinearSVMCV": "tuned",
+    "NormFilter": "refitting",
+    "Sever": "sever",
+    "SparseLogisticRegressionCV": "tuned",
+    "TrimmedHardThresholding": "trimmed",
+    "TrimmedMean": "trimmed",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # On demand, because importing scikit-learn takes longer than starting a worker of the arena.
+    if name in _MODULES:
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@dataclass(frozen=True)
+class TableRival:
+    """A classifier as sweeps and figures know it.
+
+    Parameters
+    ----------
+    classifier : name of its class
+    title : in tables and figures
+    claim : what it withstands, in a few words
+    base : the row whose classifier is its `estimator`; None: its own default
+    is_sparse : whether it uses the sparsity
+    margin : what its `noise_rate` is over the true one, when it learns from an oracle: chance often
+        plants more rows
+    """
+
+    classifier: str
+    title: str
+    claim: str
+    base: str | None = None
+    is_sparse: bool = False
+    margin: float = 1.5
+
+
+CLASSIFIERS = {
+    "trimmed-mean": TableRival(
+        "TrimmedMean",
+        "Trimmed mean",
+        "few planted rows with extreme entries",
+        is_sparse=True,
+    ),
+    "trimmed-hard-thresholding": TableRival(
+        "TrimmedHardThresholding",
+        "Trimmed hard thresholding (Liu et al. 2019)",
+        "a fraction of planted rows of about 1/(√s·log(nd))",
+        is_sparse=True,
+    ),
+    "trimmed-loss": TableRival(
+        "IterativeTrimmedLoss",
+        "Iterative trimmed loss (Shen and Sanghavi 2019)",
+        "planted rows with a large loss in the first fit",
+    ),
+    "sever": TableRival(
+        "Sever",
+        "Sever (Diakonikolas et al. 2019)",
+        "planted rows whose gradients change their covariance",
+        margin=1.0,  # its removal factor is the margin
+    ),
+    "l1-logistic": TableRival(
+        "SparseLogisticRegressionCV", "L1 logistic regression", "no planted rows"
+    ),
+    "linear-svm": TableRival("LinearSVMCV", "Linear SVM", "no planted rows"),
+    "norm-filter-l1-logistic": TableRival(
+        "NormFilter", "Norm filter, L1 logistic regression", "planted rows that are long"
+    ),
+    "norm-filter-linear-svm": TableRival(
+        "NormFilter", "Norm filter, linear SVM", "planted rows that are long", base="linear-svm"
+    ),
+}
+
+
+def make_classifier(name: str, **parameters: Any) -> Any:
+    """The unfitted classifier of a row in `CLASSIFIERS`, with those of the parameters that it has.
+
+    Examples
+    --------
+    >>> make_classifier("trimmed-mean", sparsity=3, noise_rate=0.1, random_state=0)
+    TrimmedMean(noise_rate=0.1, sparsity=3)
+    >>> make_classifier("l1-logistic", sparsity=3, noise_rate=0.1, random_state=0)
+    SparseLogisticRegressionCV(random_state=0)
+    """
+    rival = CLASSIFIERS[name]
+    classifier = __getattr__(rival.classifier)()
+    if rival.base is not None:  # on rows that are already scaled
+        base = make_classifier(rival.base, **{**parameters, "standardize": False})
+        parameters = {**parameters, "estimator": base}
+    known = classifier.get_params(deep=False)
+    return classifier.set_params(**{k: v for k, v in parameters.items() if k in known})

@@ -1,0 +1,258 @@
+"""Practical peers: the classifiers for tables, and what optional packages offer.
+
+A peer buys all its labels at once and fits what people use on tables; only uncertainty sampling is
+active. Rows of the laboratory are isotropic and its halfspaces go through the origin. So columns
+are not scaled, and a peer that must fit an intercept has it dropped from its answer.
+
+`pip install "thresher[peers]"` installs the optional packages. `METHODS` has the peers whose
+package is installed; `MISSING` has the others, with their package.
+
+Peers are imported when one of them is made: importing scikit-learn takes longer than a small run.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.geometry import Band
+from thresher.learning import PracticalSchedule, Task
+from thresher.oracles import DrawRequest
+from thresher.rivals.classifiers import CLASSIFIERS, make_classifier
+from thresher.rivals.methods.method import Method, Source, draw_sample, unit
+from thresher.validation import FloatArray
+
+IMPORTS = ("thresher.rivals.classifiers.tuned",)  # with all of scikit-learn that the peers need
+# On 1,500 × 500 Gaussian entries (clean, flipped, hijacked; two seeds) the SVM's own longer list
+# chose the same C, and took 2 to 14 seconds instead of one.
+SVM_RANGE = np.logspace(-4, -1, 4)
+N_FOLDS = 3
+PENALTIES = (0.7, 0.5, 0.35, 0.25, 0.18, 0.12)  # of skglm, over the least that leaves no feature
+CONCAVITY = 10.0  # gamma of the minimax concave penalty; set by hand
+POOL_PER_LABEL, FIRST_SHARE, N_BATCHES = 5, 0.2, 10  # of uncertainty sampling
+
+
+@dataclass(frozen=True)
+class TableFit:
+    """A classifier for labeled tables as a method that learns from a source.
+
+    Parameters
+    ----------
+    make : returns the unfitted classifier for a task and a seed; fitted, it has `coef_`
+
+    Examples
+    --------
+    >>> from thresher.simulate import Gaussian, MaliciousOracle, random_target
+    >>> source = MaliciousOracle(distribution=Gaussian(30), target=random_target(30, 2, 0),
+    ...                          noise_rate=0.0, adversary=None, random_state=0)
+    >>> task = Task(n_features=30, sparsity=2, noise_rate=0.0, label_budget=500)
+    >>> w = TableFit(partial(isotropic_classifier, "trimmed-mean"))(
+    ...     source, task, np.random.default_rng(0))
+    >>> int(np.count_nonzero(w)), source.n_labels
+    (2, 500)
+    """
+
+    make: Callable[[Task, int], Any]
+
+    def __call__(self, source: Source, task: Task, rng: np.random.Generator) -> FloatArray:
+        """The coefficients at unit length; of a single class, its label times the mean row."""
+        X, y = draw_sample(source, task)
+        if np.all(y == y[0]):  # scikit-learn's classifiers need two classes
+            return unit(y[0] * X.mean(axis=0))
+        model = self.make(task, int(rng.integers(2**31))).fit(X, y)
+        return unit(np.asarray(model.coef_, dtype=np.float64).ravel())
+
+
+def isotropic_classifier(name: str, task: Task, seed: int) -> Any:
+    """The classifier of a row in `CLASSIFIERS`, unfitted, for isotropic rows and no offset.
+
+    Examples
+    --------
+    >>> isotropic_classifier("sever", Task(n_features=9, sparsity=2, noise_rate=0.1), 0)
+    Sever(noise_rate=0.1, random_state=0, standardize=False)
+    """
+    return make_classifier(
+        name,
+        sparsity=task.sparsity,
+        noise_rate=min(CLASSIFIERS[name].margin * task.noise_rate, 0.49),
+        standardize=False,
+        fit_intercept=False,
+        Cs=SVM_RANGE,
+        random_state=seed,
+    )
+
+
+def learn_mcp(source: Source, task: Task, _rng: np.random.Generator) -> FloatArray:
+    """Logistic regression with a minimax concave penalty, by skglm's coordinate descent.
+
+    The weakest of six penalties that keeps at most s features, each fitted within the package's
+    default limit on iterations. The first call of a process compiles for about twelve seconds.
+    """
+    skglm, solvers = import_module("skglm"), import_module("skglm.solvers")
+    datafits, penalties = import_module("skglm.datafits"), import_module("skglm.penalties")
+    exceptions = import_module("sklearn.exceptions")
+    X, y = draw_sample(source, task)
+    X = np.asfortranarray(X)  # numba warns about columns of other arrays
+    largest = float(np.abs(X.T @ y).max()) / (2 * y.size)
+    best = np.zeros(task.n_features)
+    for penalty in PENALTIES:
+        model = skglm.GeneralizedLinearEstimator(
+            datafits.Logistic(),
+            penalties.MCPenalty(alpha=penalty * largest, gamma=CONCAVITY),
+            solvers.AndersonCD(fit_intercept=False),
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", exceptions.ConvergenceWarning)
+            coef = np.ravel(model.fit(X, y).coef_).astype(np.float64)
+        if np.count_nonzero(coef) > task.sparsity:
+            break
+        best = coef
+    return unit(best)
+
+
+class BestSubset:
+    """Logistic regression on the best subset of s features that abess finds (Zhu et al. 2020).
+
+    It uses fewer features than there are rows, because with as many abess does not return.
+    """
+
+    coef_: FloatArray
+
+    def __init__(self, task: Task, _seed: int) -> None:
+        self.n_features = task.sparsity
+
+    def fit(self, X: FloatArray, y: FloatArray) -> BestSubset:
+        """Learn from labeled rows of two classes."""
+        size = min(self.n_features, y.size - 1)
+        model = import_module("abess.linear").LogisticRegression(
+            support_size=size, fit_intercept=False
+        )
+        self.coef_ = model.fit(X, (y > 0).astype(np.int64)).coef_
+        return self
+
+
+class ConfidentLearning:
+    """L1 logistic regression without the rows whose labels cleanlab finds wrong.
+
+    Confident learning (Northcutt, Jiang and Chuang 2021) on cross-validated probabilities. Both
+    fits have the same C, tuned on all rows.
+    """
+
+    coef_: FloatArray
+
+    def __init__(self, _task: Task, seed: int) -> None:
+        self.seed = seed
+
+    def fit(self, X: FloatArray, y: FloatArray) -> ConfidentLearning:
+        """Learn from labeled rows of two classes."""
+        from sklearn.model_selection import cross_val_predict
+
+        base = _tuned_logistic(X, y, self.seed)
+        probabilities = cross_val_predict(base, X, y, cv=N_FOLDS, method="predict_proba")
+        is_wrong: NDArray[np.bool_] = import_module("cleanlab.filter").find_label_issues(
+            (y > 0).astype(np.int64), probabilities, n_jobs=1
+        )
+        self.coef_ = base.fit(X[~is_wrong], y[~is_wrong]).coef_
+        return self
+
+
+def learn_uncertain(source: Source, task: Task, rng: np.random.Generator) -> FloatArray:
+    """L1 logistic regression on labels of the rows it is least sure of, by scikit-activeml.
+
+    It draws a pool of five rows per label. A fifth of the labels goes to any rows of the pool, and
+    tunes C; margin sampling buys the others in batches. Without a budget, it buys the number of
+    labels that Thresher would.
+    """
+    n_labels = task.label_budget or PracticalSchedule().n_labels(task)
+    anywhere = Band(np.zeros(task.n_features), np.inf)
+    pool = source.draw(DrawRequest(n_rows=POOL_PER_LABEL * n_labels, band=anywhere))
+    n_labels = min(n_labels, pool.n_rows)
+    n_first = min(n_labels, max(2, round(FIRST_SHARE * n_labels)))
+    labels = np.full(pool.n_rows, np.nan)
+    labels[:n_first] = source.reveal(pool.ids[:n_first])
+    seed = int(rng.integers(2**31))
+    if np.unique(labels[:n_first]).size < 2:
+        return unit(labels[0] * pool.X[:n_first].mean(axis=0))
+    base = _tuned_logistic(pool.X[:n_first], labels[:n_first], seed)
+    wrapped = import_module("skactiveml.classifier").SklearnClassifier(
+        base, classes=[-1.0, 1.0], random_state=seed
+    )
+    sampling = import_module("skactiveml.pool").UncertaintySampling(
+        method="margin_sampling", random_state=seed
+    )
+    for batch in np.array_split(np.arange(n_first, n_labels), N_BATCHES):
+        if batch.size:
+            chosen = sampling.query(pool.X, labels, wrapped, batch_size=batch.size)
+            labels[chosen] = source.reveal(pool.ids[chosen])
+    is_labeled = ~np.isnan(labels)
+    return unit(np.ravel(base.fit(pool.X[is_labeled], labels[is_labeled]).coef_))
+
+
+def _tuned_logistic(X: FloatArray, y: FloatArray, seed: int) -> Any:
+    """L1 logistic regression, unfitted, with the C that predicts held-out rows best."""
+    from thresher.rivals.classifiers.tuned import SparseLogisticRegressionCV, l1_logistic
+
+    tuned = SparseLogisticRegressionCV(cv=N_FOLDS, standardize=False, random_state=seed)
+    return l1_logistic(tuned.fit(X, y).C_, seed)
+
+
+_FROM_CLASSIFIERS = tuple(
+    Method(
+        name,
+        row.title,
+        TableFit(partial(isotropic_classifier, name)),
+        row.claim,
+        is_sparse=row.is_sparse,
+        imports=IMPORTS,
+    )
+    for name, row in CLASSIFIERS.items()
+)
+# By the package that they come from, as Python imports it.
+_FROM_PACKAGES = {
+    "skglm": Method(
+        name="skglm-mcp",
+        title="Logistic regression with a concave penalty (skglm)",
+        learn=learn_mcp,
+        claim="no planted rows",
+        is_sparse=True,
+        imports=IMPORTS,
+    ),
+    "abess": Method(
+        name="abess",
+        title="Best subset of features (abess)",
+        learn=TableFit(BestSubset),
+        claim="no planted rows",
+        is_sparse=True,
+        imports=IMPORTS,
+    ),
+    "cleanlab": Method(
+        name="confident-learning",
+        title="Confident learning (cleanlab), L1 logistic regression",
+        learn=TableFit(ConfidentLearning),
+        claim="labels that are wrong at random within a class",
+        imports=IMPORTS,
+    ),
+    "skactiveml": Method(
+        name="uncertainty-sampling",
+        title="Uncertainty sampling (scikit-activeml)",
+        learn=learn_uncertain,
+        claim="few labels, if they are true",
+        is_active=True,
+        imports=IMPORTS,
+    ),
+}
+MISSING = {
+    method.name: package for package, method in _FROM_PACKAGES.items() if find_spec(package) is None
+}
+METHODS = (
+    *_FROM_CLASSIFIERS,
+    *(method for method in _FROM_PACKAGES.values() if method.name not in MISSING),
+)
