@@ -33,7 +33,7 @@ _UNDIVIDED = {
     "tests/estimators/test_hostile_tables.py",
     "tests/learning/test_algorithm.py",
     "tests/learning/test_journal.py",
-    "tests/rivals/methods/test_template.py",
+    "tests/rivals/methods/test_every_method.py",
 }
 
 

@@ -75,7 +75,7 @@ def make_classifier(method: str, noise_rate: float, seed: int) -> Any:
     """
     if method == THRESHER:
         return HalfspaceClassifierCV(noise_rates=(noise_rate,), random_state=seed)
-    plain = {"l1-logistic": SparseLogisticRegressionCV, "linear-svm": LinearSVMCV}
+    plain: dict[str, Any] = {"l1-logistic": SparseLogisticRegressionCV, "linear-svm": LinearSVMCV}
     if method in plain:
         return plain[method](random_state=seed)
     robust = {

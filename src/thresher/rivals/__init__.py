@@ -15,9 +15,10 @@ from thresher.rivals import classifiers
 
 if TYPE_CHECKING:
     from thresher.rivals.classifiers import *  # noqa: F403
-    from thresher.rivals.methods import METHODS, MISSING
+    from thresher.rivals.methods import METHODS as METHODS
+    from thresher.rivals.methods import MISSING as MISSING
 
-__all__ = [*classifiers.__all__, "METHODS", "MISSING"]
+__all__ = classifiers.__all__
 
 
 def __getattr__(name: str) -> Any:

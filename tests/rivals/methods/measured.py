@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from thresher.learning import Task
-from thresher.rivals.methods.interface import Method
+from thresher.rivals.methods.method import Method
 from thresher.simulate import Adversary, Gaussian, MaliciousOracle, random_target
 
 SPARSITY = 5

@@ -7,8 +7,7 @@ import pytest
 
 from rivals.methods.measured import by_name, error_of
 from thresher.rivals.methods.filters import METHODS, DiakonikolasKaneStewart, filtered_mean
-from thresher.rivals.methods.interface import Method
-from thresher.rivals.methods.samples import KeepLargest
+from thresher.rivals.methods.method import KeepLargest, Method
 from thresher.simulate import Adversary, LinfHijack, OnSupportTilt, SparseSpike
 
 NAMED = by_name(METHODS)

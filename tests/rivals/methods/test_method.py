@@ -8,7 +8,7 @@ import pytest
 from thresher.errors import LearningStopped
 from thresher.learning import Task
 from thresher.oracles import Draw, DrawRequest
-from thresher.rivals.methods.samples import LARGEST_ENTRY, KeepLargest, draw_sample, n_labels
+from thresher.rivals.methods.method import LARGEST_ENTRY, KeepLargest, draw_sample, n_labels
 
 
 class OneRow:

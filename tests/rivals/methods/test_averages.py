@@ -1,15 +1,25 @@
-"""Deleting along the top eigenvector: it sees large variance, and not what stays below the edge."""
+"""Means of y·x: deleting along the top eigenvector sees large variance, one-bit sensing none."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from rivals.methods.measured import by_name, error_of
-from thresher.rivals.methods.klivans_long_servedio import METHODS, KlivansLongServedio
-from thresher.simulate import LinfHijack, OnSupportTilt, SparseSpike
+from thresher.learning import Task
+from thresher.rivals.methods.averages import METHODS, KlivansLongServedio
+from thresher.simulate import (
+    Gaussian,
+    LabelFlip,
+    LinfHijack,
+    MaliciousOracle,
+    OnSupportTilt,
+    SparseSpike,
+    random_target,
+)
 
 NAMED = by_name(METHODS)
 METHOD, BOOSTED = NAMED["klivans-long-servedio"], NAMED["klivans-long-servedio-boosted"]
+ONE_BIT = NAMED["plan-vershynin"]
 
 
 def test_planted_rows_of_large_variance_are_deleted() -> None:
@@ -33,11 +43,11 @@ def test_boosting_makes_an_average_more_exact() -> None:
     assert boosted < 0.9 * once
 
 
-def test_boosting_bears_planted_rows_of_large_variance() -> None:
+def test_boosting_tolerates_planted_rows_of_large_variance() -> None:
     assert error_of(BOOSTED, LinfHijack(), n_labels=1500) < 0.03
 
 
-def test_a_sparse_spike_below_the_dense_limit_passes_the_boosted_version_too() -> None:
+def test_a_sparse_spike_below_the_dense_limit_passes_the_boosted_version() -> None:
     spike = SparseSpike(1.0, n_rows=300)
     assert error_of(BOOSTED, spike, noise_rate=0.1, n_features=300, n_labels=300) > 0.15
 
@@ -55,3 +65,24 @@ def test_what_stays_is_below_one_of_the_thresholds() -> None:
     values, vectors = np.linalg.eigh(stay.T @ stay / len(stay))
     edge = 1.25 * (1 + np.sqrt(20 / len(stay))) ** 2
     assert values[-1] <= edge or np.square(stay @ vectors[:, -1]).max() <= 2 * np.log(600)
+
+
+def test_one_bit_sensing_tolerates_wrong_labels() -> None:
+    assert error_of(ONE_BIT, LabelFlip(), n_labels=1500) < 0.05
+
+
+def test_planted_rows_break_one_bit_sensing() -> None:
+    assert error_of(ONE_BIT, LinfHijack(), n_labels=1500) > 0.4
+
+
+def test_the_one_bit_answer_is_as_flat_as_its_sparsity_allows() -> None:
+    source = MaliciousOracle(
+        distribution=Gaussian(100),
+        target=random_target(100, 5, 0),
+        noise_rate=0.0,
+        adversary=None,
+        random_state=0,
+    )
+    task = Task(n_features=100, sparsity=5, noise_rate=0.0, label_budget=200)
+    w = ONE_BIT.learn(source, task, np.random.default_rng(0))
+    np.testing.assert_allclose(np.abs(w).sum(), np.sqrt(5), rtol=1e-9)

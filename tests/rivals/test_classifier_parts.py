@@ -8,10 +8,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.rivals.linear import n_planted
-from thresher.rivals.standardization import Standardization
-from thresher.rivals.trimmed_mean import best_offset
-from thresher.rivals.trimming import rows_without_worst, trimmed_column_means, trimmed_mean
+from thresher.rivals.classifiers.linear import Standardization, n_planted
+from thresher.rivals.classifiers.refitting import rows_without_worst
+from thresher.rivals.classifiers.trimmed import best_offset, trimmed_column_means, trimmed_mean
 
 
 def sparse_rows(seed: int, n_rows: int = 40, n_features: int = 7) -> np.ndarray:

@@ -1,0 +1,106 @@
+"""Averaging deletes planted rows that are alike; L1 regression tolerates wrong labels only."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rivals.methods.measured import by_name, error_of
+from thresher.errors import LearningStopped
+from thresher.rivals.methods.kalai import (
+    METHODS,
+    Averaging,
+    L1Polynomial,
+    least_absolute_errors,
+    monomials,
+    rows_unlike_others,
+)
+from thresher.simulate import LabelFlip, LinfHijack, OnSupportTilt
+
+NAMED = by_name(METHODS)
+ALL_ROWS = NAMED["averaging-of-all-rows"]
+POLYNOMIALS = ["kalai-polynomial", "kalai-polynomial-quadratic"]
+
+
+def test_averaging_tolerates_wrong_labels() -> None:
+    assert error_of(NAMED["averaging"], LabelFlip(), n_labels=1500) < 0.03
+
+
+def test_planted_rows_that_are_alike_are_deleted() -> None:
+    assert error_of(NAMED["averaging"], LinfHijack(), n_labels=1500) < 0.03
+
+
+def test_without_deletion_planted_rows_break_averaging() -> None:
+    assert error_of(ALL_ROWS, LinfHijack(), n_labels=1500) > 0.4
+
+
+def test_planted_rows_that_are_alike_in_few_features_tilt_the_average() -> None:
+    assert error_of(NAMED["averaging"], OnSupportTilt(4.0), noise_rate=0.1, n_labels=1500) > 0.12
+
+
+def test_a_dense_average_pays_for_every_feature() -> None:
+    dense, sparse = (error_of(NAMED[name]) for name in ("averaging-dense", "averaging"))
+    assert dense > 2 * sparse
+
+
+def test_nearly_all_clean_rows_stay() -> None:
+    X = np.random.default_rng(0).standard_normal((1000, 50))
+    limit = Averaging().correlation_factor * np.sqrt(np.log(1000) / 50)
+    assert rows_unlike_others(X, float(limit)).size >= 990
+
+
+def test_no_two_rows_that_stay_are_alike() -> None:
+    X = np.random.default_rng(0).standard_normal((1500, 8))
+    stay = X[rows_unlike_others(X, 0.8)]
+    directions = stay / np.linalg.norm(stay, axis=1, keepdims=True)
+    cosines = np.abs(directions @ directions.T) - np.eye(len(stay))
+    assert 0 < len(stay) < 1500
+    assert cosines.max() <= 0.8 + 1e-6
+
+
+def test_a_planted_row_takes_one_clean_row_along() -> None:
+    clean = np.eye(5)
+    planted = np.ones((1, 5))
+    assert rows_unlike_others(np.vstack([clean, planted]), 0.4).size == 4
+
+
+def test_a_factor_must_be_positive() -> None:
+    with pytest.raises(ValueError, match="correlation_factor"):
+        Averaging(correlation_factor=0.0)
+
+
+@pytest.mark.parametrize("name", POLYNOMIALS)
+def test_regression_tolerates_wrong_labels(name: str) -> None:
+    assert error_of(NAMED[name], LabelFlip(), noise_rate=0.1) < 0.06
+
+
+@pytest.mark.parametrize("name", POLYNOMIALS)
+def test_planted_rows_of_great_leverage_break_regression(name: str) -> None:
+    assert error_of(NAMED[name], LinfHijack()) > 0.15
+
+
+def test_no_other_coefficients_have_a_smaller_error() -> None:
+    rng = np.random.default_rng(0)
+    A, y = rng.standard_normal((60, 4)), rng.choice([-1.0, 1.0], size=60)
+    found = least_absolute_errors(A, y)
+    others = found + rng.standard_normal((500, 4)) * 10.0 ** rng.uniform(-4, 1, size=(500, 1))
+    assert np.abs(y - others @ A.T).sum(axis=1).min() >= np.abs(y - A @ found).sum() - 1e-9
+
+
+def test_coefficients_that_fit_exactly_are_found() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 3))
+    truth = rng.standard_normal(10)
+    y = monomials(X, 2) @ truth
+    y[:20] += 5.0  # a fifth of the labels is wrong
+    np.testing.assert_allclose(least_absolute_errors(monomials(X, 2), y), truth, atol=1e-8)
+
+
+def test_a_program_that_is_not_solved_stops_the_method() -> None:
+    with pytest.raises(LearningStopped, match="linear program"):
+        least_absolute_errors(np.full((3, 1), 1e100), np.ones(3))
+
+
+def test_degrees_beyond_two_are_refused() -> None:
+    with pytest.raises(ValueError, match="degree must be 1 or 2, got 3"):
+        L1Polynomial(degree=3)
