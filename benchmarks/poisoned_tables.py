@@ -25,7 +25,7 @@ from benchmarks.tables_report import cells_of, write_cells
 from thresher import HalfspaceClassifier
 from thresher.experiments.poisoned_table import (
     fit_quietly,
-    make_classifier,
+    make_learner,
     split_table,
 )
 from thresher.experiments.spec import NO_ADVERSARY, THRESHER, TableSpec
@@ -86,7 +86,7 @@ def measure(fit: Fit, data_dir: str) -> list[dict[str, Any]]:
 def _make_model(method: str, rate: float, seed: int) -> Any:
     if method == PILOT:
         return HalfspaceClassifier(40, rate, random_state=seed)
-    return make_classifier(RIVALS.get(method, method), rate, seed)
+    return make_learner(RIVALS.get(method, method), rate, seed)
 
 
 def _fitted(model: Any, split: PoisonedSplit) -> dict[str, Any]:

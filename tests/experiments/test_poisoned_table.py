@@ -14,7 +14,7 @@ from thresher.errors import UnreadableTable
 from thresher.experiments import poisoned_table
 from thresher.experiments.arena import Run, Sweep, run_sweep
 from thresher.experiments.arena.report import load_standings, make_page
-from thresher.experiments.poisoned_table import load_table, make_classifier, run_table, split_table
+from thresher.experiments.poisoned_table import load_table, make_learner, run_table, split_table
 from thresher.experiments.spec import TABLE_METHODS, TableSpec
 
 RNG = np.random.default_rng(5)
@@ -59,7 +59,7 @@ def test_rows_to_be_judged_by_are_clean_and_the_same_for_everybody(data_dir: Pat
 
 @pytest.mark.parametrize("method", TABLE_METHODS)
 def test_every_method_is_told_the_noise_rate_if_it_asks(method: str) -> None:
-    parameters = make_classifier(method, 0.07, seed=0).get_params()
+    parameters = make_learner(method, 0.07, seed=0).get_params()
     told = parameters.get("noise_rates", parameters.get("noise_rate"))
     assert told in ((0.07,), 0.07) or method in ("l1-logistic", "linear-svm")
 

@@ -13,13 +13,7 @@ import numpy as np
 from thresher.errors import UnreadableTable
 from thresher.estimators import HalfspaceClassifierCV
 from thresher.experiments.spec import THRESHER, TableSpec
-from thresher.rivals import (
-    IterativeTrimmedLoss,
-    LinearSVMCV,
-    NormFilter,
-    Sever,
-    SparseLogisticRegressionCV,
-)
+from thresher.rivals.classifiers import make_classifier
 from thresher.simulate.poisoning import PoisonedSplit, poisoned_split
 from thresher.table_files import LabeledTable, find_table, read_table
 
@@ -65,25 +59,17 @@ def split_table(spec: TableSpec, seed: int, data_dir: str | Path) -> PoisonedSpl
     )
 
 
-def make_classifier(method: str, noise_rate: float, seed: int) -> Any:
+def make_learner(method: str, noise_rate: float, seed: int) -> Any:
     """The classifier of that name, unfitted; those that take a noise rate get it.
 
     Examples
     --------
-    >>> type(make_classifier("sever", 0.1, seed=0)).__name__
-    'Sever'
+    >>> make_learner("sever", 0.1, seed=0)
+    Sever(noise_rate=0.1, random_state=0)
     """
     if method == THRESHER:
         return HalfspaceClassifierCV(noise_rates=(noise_rate,), random_state=seed)
-    plain: dict[str, Any] = {"l1-logistic": SparseLogisticRegressionCV, "linear-svm": LinearSVMCV}
-    if method in plain:
-        return plain[method](random_state=seed)
-    robust = {
-        "sever": Sever,
-        "trimmed-loss": IterativeTrimmedLoss,
-        "norm-filter-l1-logistic": NormFilter,
-    }
-    return robust[method](noise_rate, random_state=seed)
+    return make_classifier(method, noise_rate=noise_rate, random_state=seed)
 
 
 def fit_quietly(model: Any, split: PoisonedSplit) -> float:
@@ -112,7 +98,7 @@ def run_table(spec: TableSpec, seed: int, data_dir: str | Path) -> dict[str, Any
     ('finished', 140, True)
     """
     split, message, error, seconds = split_table(spec, seed, data_dir), "", None, 0.0
-    model = make_classifier(spec.method, spec.told_noise_rate, seed)
+    model = make_learner(spec.method, spec.told_noise_rate, seed)
     try:
         seconds = fit_quietly(model, split)
         error = float(1 - model.score(split.X_test, split.y_test))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from thresher.learning import PracticalSchedule, Task, plan
+from thresher.rivals.classifiers import CLASSIFIERS
 from thresher.rivals.methods import METHODS, MISSING
 from thresher.simulate import (
     ADVERSARIES,
@@ -40,14 +41,8 @@ NO_ADVERSARY = "none"
 THRESHER = "thresher"
 LATER: dict[str, Any] = {"method": THRESHER, "budget_factor": 1.0}  # fields older records lack
 CLEAN_RATE = 0.02  # the noise rate that a learner assumes for a table without planted rows
-TABLE_METHODS = (
-    THRESHER,
-    "l1-logistic",
-    "linear-svm",
-    "sever",
-    "trimmed-loss",
-    "norm-filter-l1-logistic",
-)
+# A real table's sparsity is unknown, so rivals that need it are left out.
+TABLE_METHODS = (THRESHER, *(name for name, row in CLASSIFIERS.items() if not row.is_sparse))
 MAX_SEEDS = 10_000
 
 
