@@ -89,7 +89,7 @@ def test_every_verb_is_shown() -> None:
     assert {command.split()[1] for command in COMMANDS} == {verb.name for verb in cli.VERBS}
 
 
-PATHS = re.findall(r"\]\((?!http|#)([^)#]+)\)|<img src=\"([^\"]+)\"", README)
+PATHS = re.findall(r"\]\((?!http|#)([^)#]+)[^)]*\)|<img src=\"([^\"]+)\"", README)
 
 
 @pytest.mark.parametrize("path", [link or image for link, image in PATHS])
