@@ -64,7 +64,7 @@ def test_the_demo_writes_tables_a_report_and_a_picture(demo):
 
 def test_the_demo_shows_that_the_others_are_fooled(demo):
     done, _ = demo
-    rises = re.search(r"at worst +([+-][\d.]+) +([+-][\d.]+) +([+-][\d.]+)", done.stdout)
+    rises = re.search(r"under attack +([+-][\d.]+) +([+-][\d.]+) +([+-][\d.]+)", done.stdout)
     ours, *others = (float(text) for text in rises.groups())
     assert ours < 2
     assert min(others) > 4

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from cli_tables import N_PLANTED, Poisoned, poisoned, write
-from thresher.cli import audit, learn, predict
+from thresher.cli.files import AUDIT, LEARN, PREDICT
 from thresher.estimators import load_model
 
 OPTIONS = "--id-column id --noise-rate 0.1 --sparsity 2"
@@ -52,11 +52,11 @@ def files_in(folder: Path) -> set[str]:
 def test_learn_tells_the_features_the_error_and_the_proof(folder, call_cli):
     done = call_cli(f"learn mail.csv {OPTIONS}", folder)
     assert done.returncode == 0
-    assert "440 rows, 8 features, labels 'answer'" in done.stdout
+    assert "440 rows, 8 features, label 'answer': no (" in done.stdout
     assert re.search(r"^  f0 +\+0\.\d+ +yes", done.stdout, re.MULTILINE)
     assert re.search(r"^  f1 +-0\.\d+ +no", done.stdout, re.MULTILINE)
-    assert re.search(r"Held-out error \d\.\d% ± \d\.\d%, rows counted by trust", done.stdout)
-    assert re.search(r"Rows counted by\s+their\s+trust\s+have\s+no\s+variance", done.stdout)
+    assert re.search(r"Held-out error: \d\.\d% ± \d\.\d% \(3-fold", done.stdout)
+    assert re.search(r"the\s+trust-weighted\s+variance\s+is\s+at\s+most\s+\d", done.stdout)
     assert files_in(folder) == {"mail.csv"}
 
 
@@ -78,7 +78,7 @@ def test_without_a_sparsity_one_is_chosen(folder, call_cli):
     told = call_cli(f"learn mail.csv {options}", folder).stdout
     assert "uses 8 of 8 features" in told  # all three defaults exceed the 8 features
     told = call_cli(f"learn mail.csv {options} --choose 1,2,all", folder).stdout
-    assert re.search(r"at most 2 features were chosen among 1: .*, 2: .*, 8: ", told)
+    assert re.search(r"errors: 1 .*, 2 .*, 8 .*\nChosen: 2, the sparsest", told)
 
 
 def test_the_model_file_says_where_it_comes_from(folder, call_cli):
@@ -120,7 +120,7 @@ def test_a_column_that_numbers_the_rows_is_pointed_out(folder, call_cli):
         warnings.simplefilter("default")
         done = call_cli("learn numbered.csv --noise-rate 0.1 --sparsity 2", folder)
         assert done.returncode == 0
-        hint = "column 'id' numbers the rows; unless it is a feature, say --id-column id"
+        hint = "column 'id' numbers the rows; unless it is a feature, pass --id-column id"
         assert done.stderr == f"thresher: warning: {hint}\n"
         assert call_cli(f"learn numbered.csv {OPTIONS}", folder).stderr == ""
 
@@ -157,13 +157,13 @@ def test_ids_are_listed_unless_they_are_written(folder, call_cli):
 def test_at_a_noise_rate_of_zero_nobody_is_suspected(folder, call_cli):
     done = call_cli("audit mail.csv --id-column id --noise-rate 0 --sparsity 2", folder)
     assert done.returncode == 0
-    assert "No row is suspected" in done.stdout
+    assert "no row is suspected" in done.stdout
 
 
 def test_audit_says_why_and_what_is_proven(folder, call_cli):
     told = call_cli(f"audit mail.csv {OPTIONS}", folder).stdout
     why = told[told.index("Why they are suspicious") :]
-    assert re.search(r"^1\. \d+ of them, labeled no, lie [\d.]+ times as far\s", why, re.MULTILINE)
+    assert re.search(r"^1\. \d+ suspects labeled no lie [\d.]+ times as far\s", why, re.MULTILINE)
     assert re.search(r"^   f[01] +[+-]0\.\d\d +-?[23]\.\d+ ", why, re.MULTILINE)
     assert "Proven, and accepted by an independent checker" in told
 
@@ -313,7 +313,7 @@ FAILURES = {
     "learn mail.csv --id-column idd": "did you mean 'id'",
     "learn gaps.csv": "'a' (2), 'b' (1)",
     "learn one.csv": "two are needed",
-    "learn few.csv --sparsity 1": "3 rows of each label are needed",
+    "learn few.csv --sparsity 1": "3-fold cross-validation needs at least 3 rows of each label",
     "learn empty.csv": "is empty",
     "learn .": "is a folder",
     "learn notes.txt": "supported are .csv",
@@ -381,7 +381,7 @@ INTERRUPTIBLE = (
 )
 
 
-@pytest.mark.parametrize("verb", [learn.VERB, audit.VERB, predict.VERB], ids=lambda verb: verb.name)
+@pytest.mark.parametrize("verb", [LEARN, AUDIT, PREDICT], ids=lambda verb: verb.name)
 def test_help_fits_a_screen_and_ends_in_the_example(verb, tmp_path, call_cli):
     lines = call_cli(f"{verb.name} --help", tmp_path).stdout.splitlines()
     assert len(lines) <= 24

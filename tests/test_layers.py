@@ -40,8 +40,6 @@ ALLOWED["demo"] = ALLOWED["auditing"] | {"auditing", "rivals", "simulate"}
 ALLOWED["cli"] = ALLOWED["demo"] | {"demo", "experiments", "__init__"}
 ALLOWED["__main__"] = {"cli"}
 
-ONE_LAYER = {"demo_figure": "demo"}  # two files that are read together
-
 LABORATORY = {"simulate", "rivals", "experiments"}
 LEARNERS = ["learning", "solvers", "outliers", "oracles", "estimators", "geometry", "certificates"]
 
@@ -49,8 +47,7 @@ LEARNERS = ["learning", "solvers", "outliers", "oracles", "estimators", "geometr
 def layer_of(module: str) -> str:
     """The layer of a dotted module name: what follows the package's own name."""
     parts = module.split(".")
-    name = parts[1] if len(parts) > 1 else "__init__"
-    return ONE_LAYER.get(name, name)
+    return parts[1] if len(parts) > 1 else "__init__"
 
 
 def imported_modules(source: str, module: str) -> Iterator[str]:

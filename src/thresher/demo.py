@@ -1,4 +1,4 @@
-"""What `thresher demo` shows: real rows, an attack, and who is fooled by it."""
+"""`thresher demo`: three classifiers on a poisoned table, and the planted rows that were found."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
 
 from thresher.auditing import Findings, examine
-from thresher.auditing.csv_files import save_table
+from thresher.auditing.html_report import save_report
 from thresher.estimators import HalfspaceClassifier
+from thresher.files import replacing, write_csv
+from thresher.rendering import palette
 from thresher.rendering.progress import progress
+from thresher.rendering.svg import new_figure
 from thresher.rendering.text import Column, format_columns
 from thresher.rivals import LinearSVMCV, SparseLogisticRegressionCV
 from thresher.simulate.poisoning import PoisonedSplit, poisoned_split
@@ -27,7 +30,7 @@ FRACTION = 0.1  # of the rows are planted
 N_SPLITS = 3
 SPARSITY = 10
 ATTACKS = {
-    None: "nothing planted",
+    None: "no attack",
     "label-flip": "flipped labels",
     "far-clump": "far clump",
     "on-support-tilt": "tilt",
@@ -41,35 +44,38 @@ METHODS: dict[str, Callable[[], Any]] = {
     "L1 logistic regression": lambda: SparseLogisticRegressionCV(random_state=0),
     "linear SVM": lambda: LinearSVMCV(random_state=0),
 }
+# For each method; markers and hatches serve in gray print.
+COLORS = (palette.GREEN, palette.RED, palette.LIGHT_BLUE)
+MARKERS = ("o", "s", "D")
 
 
 def run_demo(*, seed: int = 0, out: Path = Path("thresher-demo")) -> None:
-    """Compare, examine one poisoned table, print what was found, and write the files."""
+    """Compare the methods, examine one poisoned table, print the findings, write the files."""
     out.mkdir(parents=True, exist_ok=True)
     print(INTRODUCTION, end="\n\n")
     errors = compare(seed)
     print(describe_errors(errors), end="\n\n")
-    world = make_world(SHOWN, seed)
-    findings = examine_world(world)
-    print(describe_suspects(world, findings), end="\n\n")
-    for line in write_files(world, findings, errors, out):
+    split = make_split(SHOWN, seed)
+    findings = examine_split(split)
+    print(describe_suspects(split, findings), end="\n\n")
+    for line in write_files(split, findings, errors, out):
         print(line)
 
 
 INTRODUCTION = f"""\
-569 tumors, 30 measurements each (the breast cancer data of scikit-learn): malignant or benign?
-An attacker who sees everything adds rows to the table, one of ten, with any features and labels.
-Each method learns from the poisoned table, and is judged on clean rows that it has not seen.
-Thresher knows that {FRACTION:.0%} may be planted, but not which; it may use {SPARSITY} features."""
+The breast cancer data of scikit-learn: 569 tumors, 30 measurements each, malignant or benign.
+An attacker who sees everything plants rows with any features and labels, {FRACTION:.0%} of the
+training table. Errors are measured on clean test rows. Thresher knows how many rows are planted,
+but not which ones (noise_rate={FRACTION}, sparsity={SPARSITY})."""
 
 
-def make_world(attack: str | None, seed: int) -> PoisonedSplit:
+def make_split(attack: str | None, seed: int) -> PoisonedSplit:
     """A split of the data with the attacker's rows.
 
     Examples
     --------
-    >>> world = make_world("far-clump", seed=0)
-    >>> world.X.shape, int(world.is_planted.sum())
+    >>> split = make_split("far-clump", seed=0)
+    >>> split.X.shape, int(split.is_planted.sum())
     ((442, 30), 44)
     """
     X, y, _ = _measurements()
@@ -81,31 +87,35 @@ def _measurements() -> tuple[FloatArray, NDArray[Any], list[str]]:
     return data.data, data.target_names[data.target], [str(name) for name in data.feature_names]
 
 
+# -- errors ------------------------------------------------------------------------------------
+
+
 def compare(seed: int) -> FloatArray:
-    """Mean errors on clean rows, one row a method and one column an attack."""
+    """Mean test errors, one row per method and one column per attack."""
     errors = np.zeros((len(METHODS), len(ATTACKS)))
     n_done = 0
     with progress("fits", errors.size * N_SPLITS) as move, one_blas_thread():
-        for split in range(N_SPLITS):
+        for repeat in range(N_SPLITS):
             for j, attack in enumerate(ATTACKS):
-                world = make_world(attack, seed + split)
+                split = make_split(attack, seed + repeat)
                 for i, make in enumerate(METHODS.values()):
-                    model = make().fit(world.X, world.y)
-                    errors[i, j] += (1 - model.score(world.X_test, world.y_test)) / N_SPLITS
+                    model = make().fit(split.X, split.y)
+                    errors[i, j] += (1 - model.score(split.X_test, split.y_test)) / N_SPLITS
                     n_done += 1
                     move(n_done)
     return errors
 
 
 def describe_errors(errors: FloatArray) -> str:
-    """The table of errors, with the worst attack of each method.
+    """The table of errors, with the worst attack on each method.
 
     Examples
     --------
     >>> print(describe_errors(np.full((3, 7), 0.05)).splitlines()[-1])
-    rise over a clean table, at worst      +0.0        +0.0    +0.0
+    largest rise under attack       +0.0        +0.0    +0.0
     """
-    columns = [Column("error on clean rows, %", [*ATTACKS.values(), "", RISE], "<")]
+    rows = [*ATTACKS.values(), "", "largest rise under attack"]
+    columns = [Column(f"test error in %\n(mean of {N_SPLITS} splits)", rows, "<")]
     for name, row in zip(METHODS, errors):
         rise = max(row[1:].max() - row[0], 0.0)
         cells = [f"{100 * error:.1f}" for error in row]
@@ -114,63 +124,107 @@ def describe_errors(errors: FloatArray) -> str:
     return f"{text}\n\n{PRICE}" if errors[0, 0] > errors[1:, 0].min() else text
 
 
-PRICE = """\
-Caution has its price: told that one row of ten may be planted where none is, Thresher gives up
-good rows, and methods that trust every row do better."""
+PRICE = f"""\
+Caution has a price: with noise_rate={FRACTION} on a clean table, Thresher gives up good rows, and
+methods that trust every row do better."""
 
 
-RISE = "rise over a clean table, at worst"
+# -- one table ---------------------------------------------------------------------------------
 
 
-def examine_world(world: PoisonedSplit) -> Findings:
-    """What `thresher learn` would find in the poisoned table."""
-    return examine(
-        _as_table(world.X, world.y),
-        name="poisoned.csv",
-        noise_rate=FRACTION,
-        sparsities=(SPARSITY,),
-    )
+def examine_split(split: PoisonedSplit) -> Findings:
+    """What `thresher audit` would find in the poisoned table."""
+    names, ids = _measurements()[2], np.arange(len(split.y))
+    table = LabeledTable(split.X, split.y, names, ids, "diagnosis")
+    return examine(table, name="poisoned.csv", noise_rate=FRACTION, sparsities=(SPARSITY,))
 
 
-def _as_table(X: FloatArray, y: NDArray[Any]) -> LabeledTable:
-    return LabeledTable(X, y, _measurements()[2], np.arange(len(y)), "diagnosis")
-
-
-def describe_suspects(world: PoisonedSplit, findings: Findings) -> str:
+def describe_suspects(split: PoisonedSplit, findings: Findings) -> str:
     """How many of the least trusted rows are the attacker's, and what gave them away."""
-    n_planted = int(world.is_planted.sum())
+    n_planted = int(split.is_planted.sum())
     found = findings.suspicion.order[:n_planted]
-    n_right = int(world.is_planted[found].sum())
+    n_right = int(split.is_planted[found].sum())
     group = findings.groups[0]
     contrast = group.contrasts[0]
     feature = findings.table.feature_names[contrast.feature]
     here, elsewhere = f"{contrast.mean_here:.4g}", f"{contrast.mean_elsewhere:.4g}"
     return f"""\
-The table with the {ATTACKS[SHOWN]}: {n_planted} of {findings.table.n_rows} rows are planted.
-Of the {n_planted} rows that Thresher trusts least, {n_right} are the attacker's.
-What gave them away, among others: in {group.rows.size} rows said to be {group.label},
-'{feature}' is {here} on average, and {elsewhere} in others said to be so."""
+Under the {ATTACKS[SHOWN]} attack, {n_planted} of {findings.table.n_rows} rows are planted.
+Of the {n_planted} rows that Thresher trusts least, {n_right} are planted.
+One thing that gave them away: in {group.rows.size} suspects labeled {group.label}, the mean of
+'{feature}' is {here}; in the other rows with that label it is {elsewhere}."""
+
+
+# -- files -------------------------------------------------------------------------------------
 
 
 def write_files(
-    world: PoisonedSplit, findings: Findings, errors: FloatArray, out: Path
+    split: PoisonedSplit, findings: Findings, errors: FloatArray, out: Path
 ) -> Iterator[str]:
-    """Write tables, report and picture, and tell of each."""
-    save_table(findings.table, out / "poisoned.csv")
-    save_table(_as_table(world.X_test, world.y_test), out / "clean.csv")
-    yield f"Tables:  {out / 'poisoned.csv'}, and clean rows in {out / 'clean.csv'}"
-    from thresher.auditing.report import save_report
-
+    """Write tables, report and picture; yields a line about each."""
+    head = (*findings.table.feature_names, "diagnosis")
+    parts = {"poisoned.csv": (split.X, split.y), "clean.csv": (split.X_test, split.y_test)}
+    for name, (X, y) in parts.items():
+        write_csv(out / name, head, ((*row, label) for row, label in zip(X.tolist(), y)))
+    yield f"Tables:  {out / 'poisoned.csv'}, and the test rows in {out / 'clean.csv'}"
     save_report(findings, out / "report.html")
     yield f"Report:  {out / 'report.html'}"
     try:
-        from thresher.demo_figure import draw
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "matplotlib":
-            raise
+        draw(split, findings, errors, out / "attacks.png")
+    except ImportError:
         yield 'No picture: matplotlib is missing. Install it with: pip install "thresher[plot]"'
     else:
-        draw(world, findings, errors, out / "attacks.png")
         yield f"Picture: {out / 'attacks.png'}"
     program = "thresher" if shutil.which("thresher") else sys.argv[0]
+    if program.endswith("__main__.py"):
+        program = "python -m thresher"
     yield f"\nNext: {program} audit {out / 'poisoned.csv'} --noise-rate {FRACTION}"
+
+
+def draw(split: PoisonedSplit, findings: Findings, errors: FloatArray, out: Path) -> None:
+    """Write the picture: errors on the left, weights of the rows of one table on the right."""
+    figure = new_figure(11, 4.8)
+    left, right = figure.subplots(1, 2, width_ratios=[1.25, 1])
+    _draw_errors(left, errors)
+    _draw_weights(right, split, findings)
+    for axes in (left, right):
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.suptitle(f"Breast cancer data with {FRACTION:.0%} planted rows", fontsize=14)
+    with replacing(out) as file:
+        figure.savefig(file, dpi=150, format="png")
+
+
+def _draw_errors(axes: Any, errors: FloatArray) -> None:
+    places = np.arange(len(ATTACKS))[::-1]
+    for name, row, color, marker in zip(METHODS, errors, COLORS, MARKERS):
+        style = {"color": color, "markeredgecolor": "black", "markersize": 9}
+        axes.plot(100 * row, places, marker, label=name, **style)
+    axes.set_yticks(places, list(ATTACKS.values()))
+    axes.set_xlim(left=0)
+    axes.grid(axis="x", color="0.9")
+    axes.set_axisbelow(True)
+    axes.set_xlabel(f"test error in % (mean of {N_SPLITS} splits)")
+    axes.set_title("Error under each attack")
+    axes.legend(frameon=False, loc="upper right", bbox_to_anchor=(1.0, 0.97))
+
+
+def _draw_weights(axes: Any, split: PoisonedSplit, findings: Findings) -> None:
+    weight = findings.suspicion.weight
+    clean, planted = weight[~split.is_planted], weight[split.is_planted]
+    _, _, (_, bars) = axes.hist(
+        [clean, planted],
+        bins=np.linspace(0, 1, 11),
+        color=[palette.LIGHT_BLUE, palette.RED],
+        edgecolor="black",
+        linewidth=0.6,
+        label=[f"{clean.size} clean rows", f"{planted.size} planted rows"],
+    )
+    for bar in bars:
+        bar.set_hatch("///")
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=0.7)
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.set_xlabel("weight (0: looks planted, 1: above suspicion)")
+    axes.set_ylabel("number of rows (log scale)")
+    axes.set_title(f"Thresher's weight for each row ({ATTACKS[SHOWN]} attack)")
+    axes.legend(frameon=False, loc="upper center")

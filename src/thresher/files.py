@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 
 @contextmanager
@@ -60,3 +62,22 @@ def write_text(path: str | Path, text: str) -> None:
     content = text.encode()
     with replacing(path) as file:
         file.write(content)
+
+
+def write_csv(path: str | Path, head: Sequence[str], lines: Iterable[Sequence[Any]]) -> None:
+    """Write a CSV file in UTF-8, at once.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_csv(f"{folder}/rows.csv", ["id", "note"], [(1, "a, b")])
+    ...     Path(folder, "rows.csv").read_text(encoding="utf-8")
+    'id,note\\n1,"a, b"\\n'
+    """
+    with replacing(path) as file:
+        text = io.TextIOWrapper(file, "utf-8", newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(head)
+        writer.writerows(lines)
+        text.detach()  # flushes, and leaves the file open

@@ -1,18 +1,14 @@
-"""What a table says about itself: the model, the rows that look planted, and why.
+"""Auditing a labeled table: the model, the rows that look planted, and why.
 
-examination.py   examine: learns from a table, and gathers what was found
-suspicion.py     one weight a row: trust while learning, and agreement with what was learned
-evidence.py      groups of suspicious rows, and the features in which they stand out
-proof.py         what was proven, in words
-tables.py        what is told in tables
-terminal.py      what `thresher learn` and `thresher audit` print
-pictures.py      the displays as pictures inside a page
-report.py        the HTML page
-csv_files.py     weights and predictions as CSV
+examination.py   examine: learns from a table and gathers the findings
+suspects.py      one weight per row, and groups of suspicious rows that stand out alike
+contents.py      what a report says: its sentences, and its tables with their columns
+text_report.py   what `thresher learn` and `thresher audit` print
+html_report.py   the HTML page
+predicting.py    reading files with a progress bar, and predictions for them
 """
 
-from thresher.auditing.evidence import Contrast, Group
 from thresher.auditing.examination import Findings, examine
-from thresher.auditing.suspicion import Suspicion
+from thresher.auditing.suspects import Contrast, Group, Suspicion
 
 __all__ = ["Contrast", "Findings", "Group", "Suspicion", "examine"]

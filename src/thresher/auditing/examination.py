@@ -1,22 +1,23 @@
-"""Everything that can be said about a labeled table, gathered in one record."""
+"""Learning from a labeled table, and everything that is known about it afterwards."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.auditing.evidence import Group, groups_of
-from thresher.auditing.suspicion import Suspicion, agreement_of
+from thresher.auditing.suspects import Group, Suspicion, agreement_of, find_groups
 from thresher.estimators import HalfspaceClassifierCV, HalfspaceModel
 from thresher.estimators.choice import SPARSITIES, PathPoint
 from thresher.table_files import LabeledTable
-from thresher.validation import FloatArray
+from thresher.validation import FloatArray, is_sparse
 
 N_FOLDS = 3
+LOOKS_PLANTED = 0.1  # a suspect with less weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,18 +26,14 @@ class Findings:
 
     Parameters
     ----------
-    name : what the table is called
-    table : its rows, labels, names and ids
-    classifier : fitted to it
-    scores : (n,) of the classifier
+    name : of the table, for reports
+    table : rows, labels, feature names and ids
+    classifier : fitted to the table
+    scores : (n,) its decision function
     suspicion : trust, agreement and weight of each row
-    suspects : the rows of least weight, as many as may be planted, the most suspicious first
-    groups : of suspects that stand out alike
-
-    Examples
-    --------
-    >>> "suspects" in Findings.__dataclass_fields__
-    True
+    suspects : positions of the least trusted rows, a share `noise_rate` of the table, the most
+        suspicious first
+    groups : suspects that stand out alike
     """
 
     name: str
@@ -55,46 +52,57 @@ class Findings:
 
     @property
     def predictions(self) -> NDArray[Any]:
-        """What the model says about each row."""
-        return np.asarray(self.classifier.best_._labels(self.scores))
+        """The label that the model predicts for each row."""
+        return self._model.labels_of(self.scores)
+
+    @property
+    def n_planted(self) -> int:
+        """How many of the suspects look planted: those with a weight below 0.1."""
+        return int((self.suspicion.weight[self.suspects] < LOOKS_PLANTED).sum())
+
+    @property
+    def group_numbers(self) -> NDArray[np.intp]:
+        """(n,) the group of each row, from 1 for the largest; 0 for none."""
+        numbers = np.zeros(self.table.n_rows, dtype=np.intp)
+        for number, group in enumerate(self.groups, 1):
+            numbers[group.rows] = number
+        return numbers
 
     @property
     def chosen(self) -> PathPoint:
-        """How the choice that was taken did on held-out rows."""
-        (point,) = (
-            point
-            for point in self.classifier.path_
-            if (point.sparsity, point.noise_rate)
-            == (self.classifier.sparsity_, self.classifier.noise_rate_)
-        )
-        return point
+        """The chosen sparsity and noise rate, and their error on held-out rows."""
+        chosen = (self.classifier.sparsity_, self.classifier.noise_rate_)
+        path = self.classifier.path_
+        return next(point for point in path if (point.sparsity, point.noise_rate) == chosen)
+
+    @cached_property
+    def _model(self) -> HalfspaceModel:
+        return self.classifier.to_model()
 
     def model(self, **provenance: Any) -> HalfspaceModel:
-        """What `save_model` takes, with the names of the features and where they come from."""
-        model = self.classifier.to_model()
-        point = self.chosen
+        """The model for `save_model`, with feature names and where it comes from."""
         own = {
             "table": self.name,
             "label": self.table.label_name,
-            "held_out_error": point.error,
-            "held_out_standard_error": point.standard_error,
+            "held_out_error": self.chosen.error,
+            "held_out_standard_error": self.chosen.standard_error,
         }
         return replace(
-            model,
+            self._model,
             feature_names=list(self.table.feature_names),
-            provenance={**model.provenance, **own, **provenance},
+            provenance={**self._model.provenance, **own, **provenance},
         )
 
     def reasons(self, row: int, limit: int = 2) -> list[int]:
         """The features of the model that speak most against the label of a row."""
-        model = self.classifier.best_
-        scaling = model.scaling_.take(model.support_)
-        values = self.table.X[[row]][:, model.support_]
-        dense = values.toarray() if hasattr(values, "toarray") else values
-        parts = (scaling.apply(np.asarray(dense, dtype=np.float64)) * model._weights)[0]
+        model = self._model
+        scaling = self.classifier.scaling_.take(model.support)
+        values = self.table.X[[row]][:, model.support]
+        dense = values.toarray() if is_sparse(values) else values
+        parts = (scaling.apply(np.asarray(dense, dtype=np.float64)) * model.weights)[0]
         against = parts * (-1.0 if self.labels[row] == self.classifier.classes_[1] else 1.0)
         order = np.argsort(-against, kind="stable")[:limit]
-        return [int(model.support_[j]) for j in order if against[j] > 0]
+        return [int(model.support[j]) for j in order if against[j] > 0]
 
 
 def examine(
@@ -106,16 +114,16 @@ def examine(
     seed: int = 0,
     verbose: bool = False,
 ) -> Findings:
-    """Learn from a table of which some rows may be planted, and gather what was found.
+    """Learn from a table that may contain planted rows, and find the rows that look planted.
 
     Parameters
     ----------
     table : with labels
-    name : what it is called in what is told
+    name : of the table, for reports
     noise_rate : share of the rows that may be planted
-    sparsities : numbers of features to choose from by cross-validation on trusted rows
-    seed : of the folds
-    verbose : whether a progress bar is shown
+    sparsities : numbers of features to choose from, by cross-validation on trusted rows
+    seed : random seed
+    verbose : whether to show a progress bar
 
     Raises
     ------
@@ -145,22 +153,9 @@ def examine(
     signs = np.where(table.y == classifier.classes_[1], 1.0, -1.0)
     suspicion = Suspicion(classifier.row_weights_, agreement_of(signs * scores))
     suspects = suspicion.least(noise_rate)
-    groups = groups_of(
-        table.X,
-        classifier.scaling_.apply(table.X),
-        signs,
-        classifier.classes_.tolist(),
-        suspects,
-    )
-    return Findings(
-        name=name,
-        table=table,
-        classifier=classifier,
-        scores=scores,
-        suspicion=suspicion,
-        suspects=suspects,
-        groups=groups,
-    )
+    scaled, classes = classifier.scaling_.apply(table.X), classifier.classes_.tolist()
+    groups = find_groups(table.X, scaled, signs, classes, suspects)
+    return Findings(name, table, classifier, scores, suspicion, suspects, groups)
 
 
 def _require_rows_of_each_label(table: LabeledTable) -> None:
@@ -170,6 +165,84 @@ def _require_rows_of_each_label(table: LabeledTable) -> None:
     for value, n_rows in zip(values.tolist(), counts):
         if n_rows < N_FOLDS:
             raise ValueError(
-                f"{N_FOLDS} rows of each label are needed, to learn from some and hold out others; "
+                f"{N_FOLDS}-fold cross-validation needs at least {N_FOLDS} rows of each label; "
                 f"label {value!r} has {n_rows}"
             )
+
+
+def numbering_columns(table: LabeledTable) -> list[str]:
+    """The columns of a dense table that count its rows: probably ids, not features.
+
+    Examples
+    --------
+    >>> X = np.array([[5.0, 1.0], [6.0, 1.0], [7.0, 2.0]])
+    >>> numbering_columns(LabeledTable(X, None, ["id", "x"], np.arange(3), None))
+    ['id']
+    """
+    if is_sparse(table.X) or table.n_rows < 3:
+        return []
+    return [
+        name
+        for name, column in zip(table.feature_names, table.X.T)
+        if column[1] - column[0] == 1 and (np.diff(column) == 1).all()
+    ]
+
+
+# -- what is proven about the rows -------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RemainingVariance:
+    """A proven bound on the variance of the rows in every unit direction of few features.
+
+    Parameters
+    ----------
+    upper : bound on the mean over all rows, each counted by its trust
+    optimum : the least that any weights reach that remove at most `outlier_fraction` of the rows
+    outlier_fraction : that share
+    share_removed : what was removed in fact
+    n_features : of a direction, at most
+    holds_for_trust : whether it holds for rows counted by their trust, or by their weights in the
+        first phase only
+
+    Examples
+    --------
+    >>> bound = RemainingVariance(upper=4.0, optimum=3.9, outlier_fraction=0.1, share_removed=0.2,
+    ...                           n_features=11, holds_for_trust=True)
+    >>> bound.of_trusted_rows
+    5.0
+    """
+
+    upper: float
+    optimum: float
+    outlier_fraction: float
+    share_removed: float
+    n_features: int
+    holds_for_trust: bool
+
+    @property
+    def of_trusted_rows(self) -> float:
+        """The bound on the mean over trust, instead of over all rows."""
+        return self.upper / (1 - self.share_removed) if self.share_removed < 1 else np.inf
+
+
+def remaining_variance(findings: Findings) -> RemainingVariance:
+    """The bound that the first phase proved: it looked at every row.
+
+    Later phases only remove trust, and less weight has less variance, so the bound also holds for
+    rows counted by their trust. That is checked here all the same.
+    """
+    first = findings.classifier.phases_[0]
+    weights, trust = np.zeros(findings.table.n_rows), findings.suspicion.trust
+    weights[first.row_ids] = first.row_weights
+    holds = bool(np.all(trust <= weights + 1e-12))
+    unit = first.phase.l2_radius**2 * findings.table.n_rows / first.row_ids.size
+    n_features = int((first.phase.removal_l1_radius / first.phase.l2_radius) ** 2 + 1e-9)
+    return RemainingVariance(
+        upper=first.variance_upper / unit,
+        optimum=first.optimum_lower / unit,
+        outlier_fraction=first.phase.outlier_fraction,
+        share_removed=1 - float((trust if holds else weights).mean()),
+        n_features=max(1, min(n_features, findings.table.X.shape[1])),
+        holds_for_trust=holds,
+    )

@@ -1,4 +1,4 @@
-"""What a model file says about the rows of another file."""
+"""Predictions of a model file for the rows of another file."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.auditing.csv_files import save_predictions
-from thresher.auditing.reading import read_with_progress
-from thresher.auditing.tables import counted
+from thresher.auditing.contents import count_labels
 from thresher.errors import UnreadableTable
 from thresher.estimators import HalfspaceModel
 from thresher.estimators.model import Label
+from thresher.files import write_csv
+from thresher.rendering.progress import progress
+from thresher.table_files import LabeledTable, read_table
 from thresher.wording import quoted
+
+MEGABYTE = 10**6
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """The predicted labels of a table, and the true ones if they were told.
+    """The predicted labels of a table, and the true ones if they are known.
 
     Parameters
     ----------
@@ -29,19 +32,20 @@ class Predictions:
 
     Examples
     --------
-    >>> Predictions(np.array(["a", "b"]), np.array(["a", "a"])).error
-    0.5
+    >>> str(Predictions(np.array(["a", "b"]), np.array(["a", "a"])))
+    '2 rows: a (1), b (1); error 50.00% on the labels of the file'
     """
 
     labels: NDArray[Any]
     truth: NDArray[Any] | None
 
-    @property
-    def error(self) -> float | None:
-        """Share of the rows that are predicted wrongly; None if the truth is not known."""
+    def __str__(self) -> str:
+        """How often each label was predicted, and the error if it is known."""
+        text = f"{self.labels.size:,} rows: {count_labels(self.labels)}"
         if self.truth is None:
-            return None
-        return float(np.mean(self.labels != self.truth))
+            return text
+        error = float(np.mean(self.labels != self.truth))
+        return f"{text}; error {error:.2%} on the labels of the file"
 
 
 def predict_file(
@@ -52,11 +56,11 @@ def predict_file(
     id_column: str | None = None,
     label: str | None = None,
 ) -> Predictions:
-    """Write the predictions for a file; only the columns that the model uses are read.
+    """Write the score and the prediction of each row; reads only the columns the model uses.
 
     Raises
     ------
-    UnreadableTable : a column that the model uses is missing or is not made of numbers
+    UnreadableTable : a column that the model uses is missing or not numeric
     """
     used = _on_its_support(model)
     table = read_with_progress(
@@ -67,32 +71,23 @@ def predict_file(
         features=used.feature_names,
         with_labels=label is not None,
     )
-    truth = None if table.y is None else _in_words_of(model.classes, table.y, path)
-    return Predictions(save_predictions(table, used, out), truth)
+    truth = None if table.y is None else _spelled_as_in(model.classes, table.y, path)
+    scores = used.decision_function(table.X)
+    labels = used.labels_of(scores)
+    lines = zip(table.ids.tolist(), map(repr, scores.tolist()), labels.tolist())
+    write_csv(out, ("id", "score", "prediction"), lines)
+    return Predictions(labels, truth)
 
 
-def _in_words_of(classes: list[Label], truth: NDArray[Any], path: Path) -> NDArray[Any]:
-    """The true labels as the model calls them: 1.0 may be 1 elsewhere, and `true` be `True`."""
-    spelled = {_spelled(known): known for known in classes}
-    unknown = sorted({str(value) for value in truth.tolist() if _spelled(value) not in spelled})
-    if unknown:
-        raise UnreadableTable(
-            path,
-            f"has labels that the model does not know: {quoted(unknown, limit=5)}",
-            advice=f"it knows {quoted(classes)}: name another column with --label, or leave it out",
-        )
-    return np.asarray([spelled[_spelled(value)] for value in truth.tolist()])
-
-
-def _spelled(label: Label) -> str:
-    """A label without what differs from file to file: case, and the form of whole numbers."""
-    if isinstance(label, float) and label.is_integer():
-        label = int(label)
-    return str(label).strip().casefold()
+def read_with_progress(path: Path, **request: Any) -> LabeledTable:
+    """The table in a file, see `read_table`, with a progress bar in megabytes."""
+    n_bytes = path.stat().st_size if path.is_file() else 0
+    with progress("MB read", max(1, n_bytes // MEGABYTE)) as move:
+        return read_table(path, progress=lambda done, _: move(done // MEGABYTE), **request)
 
 
 def _on_its_support(model: HalfspaceModel) -> HalfspaceModel:
-    """The same model of a table that has no other columns than those that it uses."""
+    """The same model for a table that has only the columns that it uses."""
     if not model.support.size or model.feature_names is None:
         return model
     return replace(
@@ -103,14 +98,21 @@ def _on_its_support(model: HalfspaceModel) -> HalfspaceModel:
     )
 
 
-def describe_predictions(predictions: Predictions) -> str:
-    """How often each label was predicted, and the error if it is known.
+def _spelled_as_in(classes: list[Label], truth: NDArray[Any], path: Path) -> NDArray[Any]:
+    """The true labels in the model's spelling: 1.0 may be 1 elsewhere, and `true` be `True`."""
+    spelled = {_plain(known): known for known in classes}
+    unknown = sorted({str(value) for value in truth.tolist() if _plain(value) not in spelled})
+    if unknown:
+        raise UnreadableTable(
+            path,
+            f"has labels that the model does not know: {quoted(unknown, limit=5)}",
+            advice=f"it knows {quoted(classes)}; name another column with --label, or omit it",
+        )
+    return np.asarray([spelled[_plain(value)] for value in truth.tolist()])
 
-    Examples
-    --------
-    >>> print(describe_predictions(Predictions(np.array(["a", "b", "a"]), None)))
-    3 rows: a (2) and b (1)
-    """
-    text = f"{predictions.labels.size:,} rows: {counted(predictions.labels)}"
-    error = predictions.error
-    return text if error is None else f"{text}; error {error:.2%} against the true labels"
+
+def _plain(label: Label) -> str:
+    """A label without what differs from file to file: case, and the form of whole numbers."""
+    if isinstance(label, float) and label.is_integer():
+        label = int(label)
+    return str(label).strip().casefold()

@@ -1,7 +1,7 @@
-"""The command line: thin, one module per verb.
+"""The command line: a thin layer over the library.
 
-A verb is a line in `VERBS`: its name, what it does, an example that runs, a function that declares
-its options, and a function that does the work by calling the library.
+Each verb in `VERBS` has a name, a summary, an example that runs, a function that declares its
+options, and a function that calls the library.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 
 from thresher import __version__
-from thresher.cli import arena, audit, demo, learn, plan, predict, simulate
+from thresher.cli import arena, demo, files, plan, simulate
 from thresher.cli.verb import MISUSE, Misuse, Parser, Verb, add_verbs
 
 __all__ = ["VERBS", "Verb", "build_parser", "main"]
@@ -21,9 +21,9 @@ __all__ = ["VERBS", "Verb", "build_parser", "main"]
 FAILURE, INTERRUPTED, CLOSED = 1, 130, 141  # the last two as shells number signals
 VERBS = (
     demo.VERB,
-    learn.VERB,
-    predict.VERB,
-    audit.VERB,
+    files.LEARN,
+    files.PREDICT,
+    files.AUDIT,
     plan.VERB,
     simulate.VERB,
     arena.VERB,
@@ -43,9 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     verb: Verb = options.verb
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _tell_warning
+            warnings.showwarning = _print_warning
             verb.run(options)
-    except BrokenPipeError:  # whoever read what is printed has seen enough
+    except BrokenPipeError:  # the reader of a pipe, such as head, has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLOSED
     except KeyboardInterrupt:
@@ -73,16 +73,16 @@ def build_parser() -> argparse.ArgumentParser:
     """
     parser = Parser(
         prog="thresher",
-        description="Learn from data that somebody may have poisoned, and find the planted rows.",
+        description="Learn from data that may be poisoned, and find the planted rows.",
         epilog=f"example: {VERBS[0].example}",
     )
     parser.add_argument("--version", action="version", version=f"thresher {__version__}")
-    parser.add_argument("--debug", action="store_true", help="show the traceback of a failure")
+    parser.add_argument("--debug", action="store_true", help="show tracebacks")
     add_verbs(parser, VERBS)
     return parser
 
 
-def _tell_warning(message: Warning | str, *_: object, **__: object) -> None:
+def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
     print(f"thresher: warning: {_one_line(message)}", file=sys.stderr)
 
 

@@ -1,4 +1,4 @@
-"""`thresher demo`: real rows, an attack, and who is fooled by it."""
+"""`thresher demo`: three classifiers on a poisoned table."""
 
 from __future__ import annotations
 
@@ -10,20 +10,18 @@ from thresher.cli.verb import Verb
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what `thresher demo` takes."""
     add = parser.add_argument
-    add("--seed", type=whole_number(0), default=0, help="of splits and attacks (default: 0)")
+    add("--seed", type=whole_number(0), default=0, metavar="K", help="random seed (default: 0)")
     add(
         "--out",
         type=folder,
         default=Path("thresher-demo"),
         metavar="DIR",
-        help="where tables, report and picture go (default: thresher-demo)",
+        help="directory for tables, report and picture (default: thresher-demo)",
     )
 
 
 def _run(options: argparse.Namespace) -> None:
-    """Run the demonstration."""
     from thresher.demo import run_demo  # here, so that --help and --version stay quick
 
     run_demo(seed=options.seed, out=options.out)
@@ -31,7 +29,7 @@ def _run(options: argparse.Namespace) -> None:
 
 VERB = Verb(
     name="demo",
-    summary="poison a real table, and see whom it fools and which rows are found",
+    summary="poison a real table, compare three classifiers, and find the planted rows",
     example="thresher demo",
     add_options=_add_options,
     run=_run,

@@ -1,4 +1,4 @@
-"""`thresher plan`: what learning would cost."""
+"""`thresher plan`: what active learning would cost."""
 
 from __future__ import annotations
 
@@ -10,24 +10,28 @@ from thresher.cli.verb import Verb, refusing_misuse
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what `thresher plan` takes."""
     add = parser.add_argument
-    add("--features", type=int, required=True, metavar="D", help="how many features there are")
-    add("--sparsity", type=int, required=True, metavar="S", help="how many of them matter")
-    add("--error", type=float, required=True, metavar="E", help="the error rate to reach")
-    add("--noise-rate", type=float, default=0.0, metavar="N", help="dirty share (default: 0)")
+    add("--features", type=int, required=True, metavar="D", help="number of features")
+    add("--sparsity", type=int, required=True, metavar="S", help="number of relevant features")
+    add("--error", type=float, required=True, metavar="E", help="target error rate")
+    add(
+        "--noise-rate",
+        type=float,
+        default=0.0,
+        metavar="N",
+        help="planted share (default: 0)",
+    )
     add(
         "--failure-probability",
         type=float,
         default=0.05,
         metavar="P",
-        help="chance of missing the error that is accepted (default: 0.05)",
+        help="accepted probability of missing the target (default: 0.05)",
     )
-    add("--json", action="store_true", help="print a JSON record instead of a table")
+    add("--json", action="store_true", help="print JSON instead of a table")
 
 
 def _run(options: argparse.Namespace) -> None:
-    """Print the plan."""
     from thresher.learning import plan  # here, so that --help stays quick
 
     with refusing_misuse():
@@ -47,7 +51,7 @@ def _run(options: argparse.Namespace) -> None:
 
 VERB = Verb(
     name="plan",
-    summary="say what learning would cost, and whether the noise allows it",
+    summary="estimate the draws and labels needed, and whether the noise rate permits it",
     example="thresher plan --features 500 --sparsity 10 --error 0.01",
     add_options=_add_options,
     run=_run,

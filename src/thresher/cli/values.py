@@ -1,4 +1,4 @@
-"""The kinds of values that options take: what a text means, or why it is refused."""
+"""Types of option values: what a text means, or why it is refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def whole_number(minimum: int) -> Callable[[str], int]:
-    """A reader of whole numbers that are at least so large.
+    """A type of integers with a minimum.
 
     Examples
     --------
@@ -17,19 +17,19 @@ def whole_number(minimum: int) -> Callable[[str], int]:
     12
     >>> whole_number(1)("0")
     Traceback (most recent call last):
-    argparse.ArgumentTypeError: must be a whole number from 1 on, got '0'
+    argparse.ArgumentTypeError: must be an integer ≥ 1, got '0'
     """
 
     def read(text: str) -> int:
         if not text.isascii() or not text.isdigit() or int(text) < minimum:
-            raise ArgumentTypeError(f"must be a whole number from {minimum} on, got {text!r}")
+            raise ArgumentTypeError(f"must be an integer ≥ {minimum}, got {text!r}")
         return int(text)
 
     return read
 
 
 def noise_rate(text: str) -> float:
-    """A share of planted rows, below one half.
+    """A noise rate: at least 0 and below 0.5.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def noise_rate(text: str) -> float:
     try:
         rate = float(text)
     except ValueError as error:
-        raise ArgumentTypeError(f"must be a share such as 0.05, got {text!r}") from error
+        raise ArgumentTypeError(f"must be a number such as 0.05, got {text!r}") from error
     try:
         return check_noise_rate(rate)
     except ValueError as error:
@@ -52,7 +52,7 @@ def noise_rate(text: str) -> float:
 
 
 def choices(text: str) -> tuple[int | str, ...]:
-    """Numbers of features between commas; `all` is one, too.
+    """Numbers of features, or `all`, separated by commas.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def choices(text: str) -> tuple[int | str, ...]:
 
 
 def seeds(text: str) -> tuple[int, ...]:
-    """How many seeds, or which.
+    """A number of seeds, or the seeds themselves.
 
     Examples
     --------
@@ -80,26 +80,26 @@ def seeds(text: str) -> tuple[int, ...]:
 
 
 def new_file(text: str) -> Path:
-    """A file that can be written.
+    """A path to write to.
 
     Examples
     --------
     >>> new_file("no/such/folder/runs.json")
     Traceback (most recent call last):
-    argparse.ArgumentTypeError: there is no directory 'no/such/folder'
+    argparse.ArgumentTypeError: directory 'no/such/folder' does not exist
     """
     path = Path(text)
     if path.is_dir():
         raise ArgumentTypeError(f"{text!r} is a directory")
     if not path.parent.is_dir():
-        raise ArgumentTypeError(f"there is no directory {str(path.parent)!r}")
+        raise ArgumentTypeError(f"directory {str(path.parent)!r} does not exist")
     if not os.access(path.parent, os.W_OK):
-        raise ArgumentTypeError(f"nothing can be written to directory {str(path.parent)!r}")
+        raise ArgumentTypeError(f"directory {str(path.parent)!r} is not writable")
     return path
 
 
 def new_file_ending_in(suffix: str) -> Callable[[str], Path]:
-    """A reader of files that can be written and whose name ends as it should.
+    """A type of paths to write to, with this suffix.
 
     Examples
     --------
@@ -117,18 +117,18 @@ def new_file_ending_in(suffix: str) -> Callable[[str], Path]:
 
 
 def folder(text: str) -> Path:
-    """A folder that exists or can be made.
+    """A directory that exists or can be made.
 
     Examples
     --------
     >>> folder(__file__)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    argparse.ArgumentTypeError: '...' is a file, not a folder
+    argparse.ArgumentTypeError: '...' is a file, not a directory
     """
     path = Path(text)
     for place in (path, *path.parents):
         if place.exists() and not place.is_dir():
-            raise ArgumentTypeError(f"{str(place)!r} is a file, not a folder")
+            raise ArgumentTypeError(f"{str(place)!r} is a file, not a directory")
     return path
 
 

@@ -1,4 +1,4 @@
-"""What a verb of the command line is, and how verbs come under a parser."""
+"""A verb of the command line, and how verbs are added to a parser."""
 
 from __future__ import annotations
 
@@ -13,14 +13,7 @@ MISUSE = 2  # the exit code
 
 @dataclass(frozen=True)
 class Verb:
-    """One command: how it is named, explained, parsed and run.
-
-    Examples
-    --------
-    >>> verb = Verb("greet", "say hello", "thresher greet", lambda _: None, lambda _: None)
-    >>> verb.name
-    'greet'
-    """
+    """One command: how it is named, explained, parsed and run."""
 
     name: str
     summary: str
@@ -30,31 +23,19 @@ class Verb:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that reports misuse in one line, without the usage.
-
-    Examples
-    --------
-    >>> Parser(prog="thresher").parse_args([])
-    Namespace()
-    """
+    """A parser that reports misuse in one line, without the usage."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(MISUSE, f"thresher: error: {message} (see '{self.prog} --help')\n")
 
 
 class Misuse(Exception):
-    """Options that the library refuses: out of range, unknown, or at odds with each other.
-
-    Examples
-    --------
-    >>> str(Misuse("noise_rate must be below 0.5"))
-    'noise_rate must be below 0.5'
-    """
+    """Options that the library refuses: out of range, unknown, or contradicting each other."""
 
 
 @contextmanager
 def refusing_misuse() -> Iterator[None]:
-    """A block in which what the library says about its parameters is about the user's options.
+    """Inside the block, errors of the library about its parameters become `Misuse`.
 
     Examples
     --------
@@ -70,7 +51,7 @@ def refusing_misuse() -> Iterator[None]:
 
 
 def add_verbs(parser: argparse.ArgumentParser, verbs: Sequence[Verb]) -> None:
-    """Let one of the verbs follow what the parser has read.
+    """Add the verbs to a parser, one of them required.
 
     Examples
     --------
@@ -87,8 +68,9 @@ def add_verbs(parser: argparse.ArgumentParser, verbs: Sequence[Verb]) -> None:
             help=verb.summary,
             description=verb.summary[0].upper() + verb.summary[1:] + ".",
             epilog=f"example: {verb.example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,  # examples are not broken
         )
-        # Before its options: the verbs under a verb overwrite what is set here.
+        # Before its options, because the verbs under a verb overwrite these.
         own.set_defaults(verb=verb, program=own.prog)
         verb.add_options(own)
         # Suppressed, so that `thresher --debug demo` is not undone by the verb's own default.
@@ -96,5 +78,5 @@ def add_verbs(parser: argparse.ArgumentParser, verbs: Sequence[Verb]) -> None:
             "--debug",
             action="store_true",
             default=argparse.SUPPRESS,
-            help="show the traceback of a failure",
+            help="show tracebacks",
         )

@@ -1,6 +1,6 @@
 """How results are shown, whatever they are about.
 
-text.py       aligned tables, numbers and short texts for the terminal
+text.py       aligned tables and numbers for the terminal
 html.py       pieces of a self-contained HTML page
 svg.py        matplotlib figures inside such a page
 palette.py    the colors of all figures

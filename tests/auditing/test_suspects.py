@@ -1,11 +1,43 @@
-"""Groups of suspicious rows, and the features in which they stand out."""
+"""One weight per row, and groups of suspicious rows."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
-from thresher.auditing.evidence import groups_of
+from thresher.auditing.suspects import Suspicion, agreement_of, find_groups
+
+MARGINS = hnp.arrays(np.float64, st.integers(1, 30), elements=st.floats(-1e300, 1e300))
+
+
+@settings(deadline=None)
+@given(MARGINS)
+def test_agreement_is_a_share_that_grows_with_the_margin(margins):
+    agreement = agreement_of(margins)
+    assert np.all((agreement >= 0) & (agreement <= 1))
+    assert np.all(np.diff(agreement[np.argsort(margins)]) >= 0)
+
+
+@settings(deadline=None)
+@given(MARGINS.filter(lambda margins: np.all(np.abs(margins) < 1e150)), st.integers(-300, 300))
+def test_agreement_does_not_depend_on_the_units_of_scores(margins, power):
+    small = np.where(np.abs(margins) < 1e-100, 0.0, margins)
+    np.testing.assert_allclose(agreement_of(small), agreement_of(small * 2.0**power))
+
+
+def test_a_row_without_trust_counts_half():
+    suspicion = Suspicion(np.array([1.0, 0.0]), np.array([0.8, 0.8]))
+    np.testing.assert_allclose(suspicion.weight, [0.8, 0.4])
+
+
+def test_the_least_trusted_rows_are_a_share_of_the_table_rounded_up():
+    suspicion = Suspicion(np.ones(21), np.linspace(1, 0, 21))
+    assert suspicion.least(0.1).tolist() == [20, 19, 18]
+    assert suspicion.least(0.0).size == 0
+
 
 RNG = np.random.default_rng(0)
 N, D = 600, 12
@@ -26,7 +58,7 @@ def members(label: float, n_rows: int) -> np.ndarray:
 def test_the_features_of_a_group_are_found_with_their_means() -> None:
     rows = members(1.0, 30)
     X = with_group(rows, [2, 7], 6.0)
-    (group,) = groups_of(X, X, SIGNS, CLASSES, rows)
+    (group,) = find_groups(X, X, SIGNS, CLASSES, rows)
     assert group.label == "yes"
     assert set(group.rows) == set(rows)
     assert {contrast.feature for contrast in group.contrasts[:2]} == {2, 7}
@@ -36,11 +68,11 @@ def test_the_features_of_a_group_are_found_with_their_means() -> None:
     assert group.ratio > 3
 
 
-def test_groups_of_both_classes_are_told_apart() -> None:
+def test_find_groups_both_classes_are_told_apart() -> None:
     ours, others = members(1.0, 40), members(-1.0, 20)
     X = with_group(ours, [0], 7.0)
     X[others, 5] -= 7.0
-    found = groups_of(X, X, SIGNS, CLASSES, np.concatenate([others, ours]))
+    found = find_groups(X, X, SIGNS, CLASSES, np.concatenate([others, ours]))
     assert [(group.label, group.contrasts[0].feature) for group in found] == [("yes", 0), ("no", 5)]
     assert found[1].contrasts[0].loading < 0
 
@@ -49,23 +81,23 @@ def test_a_second_group_of_the_same_class_is_found() -> None:
     rows = members(1.0, 50)
     X = with_group(rows[:30], [3], 8.0)
     X[rows[30:], 9] += 8.0
-    found = groups_of(X, X, SIGNS, CLASSES, rows)
+    found = find_groups(X, X, SIGNS, CLASSES, rows)
     assert [group.contrasts[0].feature for group in found] == [3, 9]
 
 
 def test_few_rows_are_no_group() -> None:
     rows = members(1.0, 4)
     X = with_group(rows, [2], 9.0)
-    assert groups_of(X, X, SIGNS, CLASSES, rows) == ()
+    assert find_groups(X, X, SIGNS, CLASSES, rows) == ()
 
 
 def test_sparse_rows_give_the_same_group() -> None:
     rows = members(1.0, 30)
     X = with_group(rows, [2, 7], 6.0)
     X[np.abs(X) < 0.5] = 0
-    dense = groups_of(X, X, SIGNS, CLASSES, rows)
+    dense = find_groups(X, X, SIGNS, CLASSES, rows)
     csr = sp.csr_array(X)
-    sparse = groups_of(csr, csr, SIGNS, CLASSES, rows)
+    sparse = find_groups(csr, csr, SIGNS, CLASSES, rows)
     assert [c.feature for c in sparse[0].contrasts] == [c.feature for c in dense[0].contrasts]
 
 
@@ -73,5 +105,5 @@ def test_columns_of_largest_excess_are_looked_at_in_a_wide_table() -> None:
     rows = members(-1.0, 30)
     X = np.random.default_rng(2).standard_normal((N, 1000))
     X[rows, 777] += 6.0
-    (group,) = groups_of(X, X, SIGNS, CLASSES, rows)
+    (group,) = find_groups(X, X, SIGNS, CLASSES, rows)
     assert group.contrasts[0].feature == 777

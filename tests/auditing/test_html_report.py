@@ -10,7 +10,7 @@ import pytest
 from browser import look_at, needs_browser, print_to_pdf
 from cli_tables import N_PLANTED, NAMES, poisoned
 from thresher.auditing import Findings, examine
-from thresher.auditing.report import make_page
+from thresher.auditing.html_report import make_page
 from thresher.table_files import LabeledTable
 
 HOSTILE_NAMES = ['<script>alert("x")</script>', "a & b", "naïve\u202e", "x" * 300, *NAMES[4:]]

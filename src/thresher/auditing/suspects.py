@@ -1,10 +1,10 @@
-"""Why rows are suspicious: the features in which groups of them stand out from their class."""
+"""Which rows are suspicious, and the features in which groups of them stand out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,76 @@ from thresher.learning.steps import around_class_medians
 from thresher.solvers import worst_direction
 from thresher.validation import FloatArray, Rows, is_sparse
 
+Places: TypeAlias = NDArray[np.intp]  # of rows or columns in the table
+
 MAX_FEATURES = 5  # in a direction: what a person can take in
-MAX_COLUMNS = 300  # among which a direction is looked for
+MAX_COLUMNS = 300  # searched for a direction
 MAX_ORDINARY = 20_000  # rows that the suspicious ones are compared with
 ROUGH = 0.3  # relative gap at which the direction is good enough
 FAR = 0.95  # quantile of ordinary rows beyond which a row stands out
-MIN_ROWS = 5  # fewer are no group
-MAX_GROUPS = 2  # of each class
+MIN_ROWS = 5  # of a group
+MAX_GROUPS = 2  # per class
+
+
+@dataclass(frozen=True, eq=False)
+class Suspicion:
+    """Trust and agreement of every row, and the weight that combines them.
+
+    Many rows lose all trust: about twice the noise rate, half of them clean. The suspicious ones
+    contradict what the trusted rows teach; so does a row that kept its trust but is far on the
+    wrong side. A row's weight is therefore its agreement, halved without trust. Heuristic: on five
+    tables under six attacks it found more of the planted rows than either alone, or their mean.
+
+    Parameters
+    ----------
+    trust : (n,) how much a row counted in learning, from 0 to 1 (`row_weights_`)
+    agreement : (n,) how well its label agrees with the model, from 0 to 1, see `agreement_of`
+
+    Examples
+    --------
+    >>> suspicion = Suspicion(np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.6, 0.0]))
+    >>> suspicion.weight, suspicion.order
+    (array([1. , 0.3, 0. ]), array([2, 1, 0]))
+    """
+
+    trust: FloatArray
+    agreement: FloatArray
+
+    @property
+    def weight(self) -> FloatArray:
+        """agreement·(1 + trust)/2: 0 for a row that looks planted, 1 for one above suspicion."""
+        return self.agreement * (1 + self.trust) / 2
+
+    @property
+    def order(self) -> Places:
+        """The rows, the most suspicious first; ties in table order."""
+        return np.argsort(self.weight, kind="stable")
+
+    def least(self, share: float) -> Places:
+        """The rows of least weight that make up this share of the table, rounded up."""
+        return self.order[: int(np.ceil(share * self.trust.size))]
+
+
+def agreement_of(margins: FloatArray) -> FloatArray:
+    """How well labels agree with scores, from 0 to 1; ½ on the boundary.
+
+    1/(1 + exp(−2m/M)) for a margin m = ±score, positive on the right side, and M the median of all
+    absolute margins (the largest, if that is zero). Heuristic: a smooth rank that one far row
+    cannot stretch.
+
+    Examples
+    --------
+    >>> agreement_of(np.array([-1.0, 0.0, 1.0, 2.0])).round(2)
+    array([0.12, 0.5 , 0.88, 0.98])
+    """
+    sizes = np.abs(margins)
+    unit = float(np.median(sizes)) or float(sizes.max()) or 1.0
+    with np.errstate(over="ignore"):  # the overflow is clipped
+        steepness = np.clip(-2 * (margins / unit), -500, 500)
+    return 1 / (1 + np.exp(steepness))
+
+
+# -- groups ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -30,14 +93,9 @@ class Contrast:
     Parameters
     ----------
     feature : its column
-    loading : its part in the direction, from -1 to 1, in scaled columns
+    loading : its entry in the direction, from -1 to 1, in scaled columns
     mean_here, mean_elsewhere : of the group and of the ordinary rows of its class, in the units of
         the table
-
-    Examples
-    --------
-    >>> Contrast(feature=3, loading=0.8, mean_here=185.2, mean_elsewhere=1304.0).feature
-    3
     """
 
     feature: int
@@ -52,11 +110,11 @@ class Group:
 
     Parameters
     ----------
-    rows : their places in the table
+    rows : their positions in the table
     label : the class that they claim
-    variance : mean square along the direction, from the middle of the class
+    variance : mean square along the direction, from the median of the class
     ordinary_variance : of the ordinary rows of the class
-    contrasts : the features of the direction, the largest part first
+    contrasts : the features of the direction, the largest entry first
 
     Examples
     --------
@@ -64,7 +122,7 @@ class Group:
     5.0
     """
 
-    rows: NDArray[np.intp]
+    rows: Places
     label: Any
     variance: float
     ordinary_variance: float
@@ -76,18 +134,18 @@ class Group:
         return float(np.sqrt(self.variance / max(self.ordinary_variance, 1e-12)))
 
 
-def groups_of(
-    X: Rows, scaled: Rows, signs: FloatArray, classes: Sequence[Any], suspects: NDArray[np.intp]
+def find_groups(
+    X: Rows, scaled: Rows, signs: FloatArray, classes: Sequence[Any], suspects: Places
 ) -> tuple[Group, ...]:
-    """What groups of suspicious rows there are, the largest first.
+    """The groups of suspicious rows, the largest first.
 
-    A direction of few features, of largest variance in the suspicious rows of a class beyond that
-    of its ordinary rows, gathers those that stand out in it; what is left is looked at once more.
+    A group is gathered along a direction of few features in which the suspicious rows of a class
+    have much more variance than its ordinary rows; then the remaining rows are searched once more.
 
     Parameters
     ----------
     X, scaled : the table, and its scaled columns
-    signs, classes : -1 or +1 for each row, and what they are called
+    signs, classes : -1 or +1 for each row, and the two labels
     suspects : the suspicious rows
 
     Examples
@@ -95,7 +153,7 @@ def groups_of(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((500, 6))
     >>> X[:20, 4] += 9
-    >>> (group,) = groups_of(X, X, np.repeat([1.0, -1.0], 250), ["no", "yes"], np.arange(20))
+    >>> (group,) = find_groups(X, X, np.repeat([1.0, -1.0], 250), ["no", "yes"], np.arange(20))
     >>> group.rows.size, group.label, group.contrasts[0].feature
     (20, 'yes', 4)
     """
@@ -104,14 +162,15 @@ def groups_of(
         own = suspects[signs[suspects] == sign]
         is_other = signs == sign
         is_other[suspects] = False
-        others = _evenly(np.flatnonzero(is_other), MAX_ORDINARY)
+        others = np.flatnonzero(is_other)
+        others = others[:: max(1, -(-others.size // MAX_ORDINARY))]  # evenly spread
         if others.size >= MIN_ROWS:
             found += list(_groups_of_class(X, scaled, own, others, label))
     return tuple(sorted(found, key=lambda group: -group.rows.size))
 
 
 def _groups_of_class(
-    X: Rows, scaled: Rows, own: NDArray[np.intp], others: NDArray[np.intp], label: Any
+    X: Rows, scaled: Rows, own: Places, others: Places, label: Any
 ) -> Iterator[Group]:
     left = own
     for _ in range(MAX_GROUPS):
@@ -145,7 +204,7 @@ def _direction(here: FloatArray, elsewhere: FloatArray) -> FloatArray:
         (excess + excess.T) / 2, l2_radius=1.0, l1_radius=np.sqrt(MAX_FEATURES), tolerance=ROUGH
     )
     vector = answer.direction
-    if vector is None:  # a mixture of directions: the one that has most of it
+    if vector is None:  # a mixture of directions: take its leading one
         vector = np.linalg.eigh(answer.lifted)[1][:, -1]
     cut = hard_threshold(vector, min(MAX_FEATURES, vector.size))
     length = float(np.linalg.norm(cut))
@@ -153,26 +212,20 @@ def _direction(here: FloatArray, elsewhere: FloatArray) -> FloatArray:
 
 
 def _contrasts(
-    X: Rows,
-    columns: NDArray[np.intp],
-    direction: FloatArray,
-    members: NDArray[np.intp],
-    others: NDArray[np.intp],
+    X: Rows, columns: Places, direction: FloatArray, members: Places, others: Places
 ) -> Iterator[Contrast]:
     for place in np.argsort(-np.abs(direction), kind="stable")[: np.count_nonzero(direction)]:
-        j = int(columns[place])
+        column = [int(columns[place])]
         yield Contrast(
-            feature=j,
+            feature=column[0],
             loading=float(direction[place]),
-            mean_here=_mean(X, members, j),
-            mean_elsewhere=_mean(X, others, j),
+            mean_here=float(np.mean(_dense(X[members][:, column]))),
+            mean_elsewhere=float(np.mean(_dense(X[others][:, column]))),
         )
 
 
-def _columns_of_most_excess(
-    scaled: Rows, here: NDArray[np.intp], elsewhere: NDArray[np.intp]
-) -> NDArray[np.intp]:
-    """The columns in which the mean square here exceeds that elsewhere most, in their order."""
+def _columns_of_most_excess(scaled: Rows, here: Places, elsewhere: Places) -> Places:
+    """The columns whose mean square here exceeds that elsewhere most, in table order."""
     excess = _mean_squares(scaled[here]) - _mean_squares(scaled[elsewhere])
     return np.sort(np.argsort(-excess, kind="stable")[:MAX_COLUMNS])
 
@@ -182,14 +235,5 @@ def _mean_squares(rows: Rows) -> FloatArray:
     return np.asarray(squares.mean(axis=0)).ravel()
 
 
-def _mean(X: Rows, rows: NDArray[np.intp], column: int) -> float:
-    return float(np.mean(_dense(X[rows][:, [column]])))
-
-
 def _dense(rows: Rows) -> FloatArray:
     return np.asarray(rows.toarray() if is_sparse(rows) else rows)
-
-
-def _evenly(places: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
-    """At most so many of the places, evenly spread."""
-    return places[:: max(1, -(-places.size // limit))]

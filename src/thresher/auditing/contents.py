@@ -1,0 +1,224 @@
+"""What a report says, whatever its format: its sentences, and its tables column by column.
+
+A new column of the audit is one line in `ROW_COLUMNS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.auditing.examination import LOOKS_PLANTED, Findings, remaining_variance
+from thresher.auditing.suspects import Group
+from thresher.files import write_csv
+from thresher.rendering.text import Column
+from thresher.validation import is_sparse
+
+# -- the rows ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RowColumn:
+    """One fact about each row: a column of the CSV file, of the printed table and of the page.
+
+    Parameters
+    ----------
+    values : gives the facts about the rows at these positions
+    name : of the column in the CSV file; None to leave it out there
+    title : of the column in tables; None to leave it out there
+    is_share : whether it is a number from 0 to 1, which tables show with two digits
+    """
+
+    values: Callable[[Findings, NDArray[np.intp]], Iterable[Any]]
+    name: str | None
+    title: str | None
+    is_share: bool = False
+
+    @property
+    def align(self) -> str:
+        """Numbers to the right, words to the left."""
+        return ">" if self.is_share else "<"
+
+
+ROW_COLUMNS = (
+    RowColumn(lambda found, rows: found.table.ids[rows].tolist(), "id", "id"),
+    RowColumn(lambda found, rows: found.labels[rows].tolist(), "label", "label"),
+    RowColumn(lambda found, rows: found.predictions[rows].tolist(), "prediction", "predicted"),
+    RowColumn(lambda found, rows: found.suspicion.trust[rows], "trust", "trust", True),
+    RowColumn(
+        lambda found, rows: found.suspicion.agreement[rows], "agreement", "agree-\nment", True
+    ),
+    RowColumn(lambda found, rows: [n or "" for n in found.group_numbers[rows]], "group", None),
+    RowColumn(lambda found, rows: found.suspicion.weight[rows], "weight", "weight", True),
+    RowColumn(lambda found, rows: _reasons(found, rows), None, "against the label"),
+)
+
+
+def _reasons(findings: Findings, rows: NDArray[np.intp]) -> Iterable[str]:
+    names = findings.table.feature_names
+    return (", ".join(names[j] for j in findings.reasons(int(row))) for row in rows)
+
+
+def suspects_table(findings: Findings, limit: int) -> list[Column]:
+    """The least trusted rows, the most suspicious first."""
+    rows = findings.suspects[:limit]
+    return [
+        Column(column.title, list(_cells(column, findings, rows, ".2f")), column.align)
+        for column in ROW_COLUMNS
+        if column.title is not None
+    ]
+
+
+def save_rows(findings: Findings, path: str | Path) -> None:
+    """Write a CSV file with one line per row, in table order."""
+    rows = np.arange(findings.table.n_rows)
+    written = [column for column in ROW_COLUMNS if column.name is not None]
+    # Nine digits: enough that no two rows tie by rounding alone.
+    cells = (_cells(column, findings, rows, ".9g") for column in written)
+    write_csv(path, [str(column.name) for column in written], zip(*cells))
+
+
+def _cells(
+    column: RowColumn, findings: Findings, rows: NDArray[np.intp], digits: str
+) -> Iterator[str]:
+    for value in column.values(findings, rows):
+        yield format(value, digits) if column.is_share else str(value)
+
+
+# -- other tables ------------------------------------------------------------------------------
+
+
+def features_table(findings: Findings) -> list[Column]:
+    """Every feature that the model uses, the largest coefficient first."""
+    model, per_unit = findings.model(), findings.classifier.coef_[0]
+    order = np.argsort(-np.abs(model.weights), kind="stable")
+    names = findings.table.feature_names
+    return [
+        Column("feature", [names[model.support[j]] for j in order], "<"),
+        Column("coefficient", [f"{model.weights[j]:+.3f}" for j in order]),
+        Column("favors", [str(model.classes[int(model.weights[j] > 0)]) for j in order], "<"),
+        Column("coefficient\nper unit", [f"{per_unit[model.support[j]]:+.4g}" for j in order]),
+    ]
+
+
+def choices_table(findings: Findings) -> list[Column]:
+    """The numbers of features that were tried on held-out rows."""
+    path, chosen = findings.classifier.path_, findings.chosen
+    mark = {chosen.sparsity: " (chosen)"}
+    return [
+        Column("features", [f"{p.sparsity}{mark.get(p.sparsity, '')}" for p in path], "<"),
+        Column("error", [f"{point.error:.2%}" for point in path]),
+        Column("standard\nerror", [f"{point.standard_error:.2%}" for point in path]),
+    ]
+
+
+def contrasts_table(findings: Findings, group: Group) -> list[Column]:
+    """The features in which a group of suspects stands out."""
+    names, contrasts = findings.table.feature_names, group.contrasts
+    return [
+        Column("feature", [names[contrast.feature] for contrast in contrasts], "<"),
+        Column("direction", [f"{contrast.loading:+.2f}" for contrast in contrasts]),
+        Column("mean in\nthe group", [f"{contrast.mean_here:.4g}" for contrast in contrasts]),
+        Column("mean in\nother rows", [f"{contrast.mean_elsewhere:.4g}" for contrast in contrasts]),
+    ]
+
+
+def phases_table(findings: Findings) -> list[Column]:
+    """What each phase looked at, removed and proved."""
+    phases = findings.classifier.phases_
+    variances = (p.variance_upper / p.phase.l2_radius**2 for p in phases)
+    return [
+        Column("phase", [str(p.phase.index) for p in phases], "<"),
+        Column("rows", [f"{p.n_kept:,}" for p in phases]),
+        Column("weight\nremoved", [f"{p.weight_removed:.1%}" for p in phases]),
+        Column("variance\nat most", [f"{variance:.2f}" for variance in variances]),
+        Column("outlier\nremoval", [p.removal_status for p in phases], "<"),
+        Column("hinge\nloss", [f"{p.loss:.4f}" for p in phases]),
+        Column("proven\ngap", [f"{p.loss_gap:.1e}" for p in phases]),
+        Column("loss\nminimization", [p.loss_status for p in phases], "<"),
+    ]
+
+
+# -- sentences ---------------------------------------------------------------------------------
+
+
+def count_labels(labels: NDArray[Any]) -> str:
+    """How often each label occurs.
+
+    Examples
+    --------
+    >>> count_labels(np.array(["a", "b", "a"]))
+    'a (2), b (1)'
+    """
+    values, counts = np.unique(labels, return_counts=True)
+    return ", ".join(f"{value} ({n:,})" for value, n in zip(values.tolist(), counts))
+
+
+def verdict(findings: Findings) -> list[str]:
+    """Whether rows look planted, in sentences that lead to the list of suspects."""
+    n_suspects, n_planted = findings.suspects.size, findings.n_planted
+    if not n_suspects:
+        return ["The noise rate is 0: no row is suspected."]
+    look = {0: "No row looks", 1: "1 row looks"}.get(n_planted, f"{n_planted:,} rows look")
+    least = "The least trusted row" if n_suspects == 1 else f"The {n_suspects:,} least trusted rows"
+    share = f"{100 * findings.chosen.noise_rate:.3g}%"
+    return [f"{look} planted (weight below {LOOKS_PLANTED}).", f"{least} ({share} of the table):"]
+
+
+def describe_group(group: Group) -> str:
+    """Where a group of suspects lies, in a sentence that leads to its features."""
+    return (
+        f"{group.rows.size:,} suspects labeled {group.label} lie {group.ratio:.1f} times as far "
+        "out as other rows with that label, in this direction:"
+    )
+
+
+def assumptions(findings: Findings) -> list[str]:
+    """What was taken for granted."""
+    rate, n_suspects = findings.chosen.noise_rate, findings.suspects.size
+    return [
+        f"At most {100 * rate:.3g}% of the rows ({n_suspects:,} of {findings.table.n_rows:,}) are "
+        "planted, with any features and labels. If there are more, they may steer the model.",
+        "One linear boundary separates most of the other rows.",
+    ]
+
+
+def proven(findings: Findings) -> list[str]:
+    """What the independent checker accepted."""
+    bound, phases = remaining_variance(findings), findings.classifier.phases_
+    weighted = "trust-weighted variance"
+    if not bound.holds_for_trust:
+        weighted = "variance, with rows weighted as in the first phase,"
+    scaling = "columns are scaled to a variance of at most 1 around the class medians"
+    if is_sparse(findings.table.X):
+        scaling = "columns are scaled so that nonzero entries are about 1"
+    missed = [str(p.phase.index) for p in phases if not p.is_certified]
+    many = "s" if len(missed) > 1 else ""
+    return [
+        f"In every unit direction over at most {bound.n_features} features, the {weighted} is at "
+        f"most {bound.of_trusted_rows:.2f} ({scaling}).",
+        "For comparison, as a mean over all rows: weights that remove at most "
+        f"{bound.outlier_fraction:.1%} of the rows cannot reach a variance below "
+        f"{bound.optimum:.2f}; Thresher removed {bound.share_removed:.1%} and reached at most "
+        f"{bound.upper:.2f}.",
+        "In every phase, the hinge loss of the trusted rows is within "
+        f"{max(p.loss_gap for p in phases):.2g} of its minimum.",
+    ] + [
+        f"Phase{many} {', '.join(missed)} of {len(phases)} missed the requested precision: the "
+        "bounds above hold, but better solutions may exist."
+    ] * bool(missed)
+
+
+NOT_PROVEN = (
+    "That every suspect is planted. If fewer rows are planted, the most unusual clean rows fill "
+    "the list.",
+    "That every planted row is a suspect. A planted row that looks like a clean row of its class "
+    "is trusted, and does little harm.",
+    "The error on new rows. The held-out error weights rows by trust: it can be too low, or too "
+    "high where planted rows kept their trust.",
+)

@@ -1,0 +1,184 @@
+"""The report about a table: one self-contained HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from thresher.auditing.contents import (
+    NOT_PROVEN,
+    assumptions,
+    choices_table,
+    contrasts_table,
+    describe_group,
+    features_table,
+    phases_table,
+    proven,
+    suspects_table,
+    verdict,
+)
+from thresher.auditing.examination import LOOKS_PLANTED, Findings
+from thresher.displays import FeaturesDisplay, PhasesDisplay, TrustDisplay
+from thresher.files import write_text
+from thresher.rendering.html import Html, cell, definitions, document, element, join, table
+from thresher.rendering.svg import NO_PICTURES, as_image, new_figure, side_by_side
+from thresher.rendering.text import Column
+
+MAX_FEATURES, MAX_ROWS = 20, 20  # bars of a picture, lines of a table
+
+
+def save_report(findings: Findings, path: str | Path) -> None:
+    """Write the page at once, so that a reader sees the old one or the new one."""
+    write_text(path, make_page(findings))
+
+
+def make_page(findings: Findings) -> str:
+    """The page as HTML."""
+    parts = [
+        element("h1", findings.name),
+        _summary(findings),
+        _key_figures(findings),
+        element("h2", "The model"),
+        *_model(findings),
+        element("h2", "The least trusted rows"),
+        *_suspects(findings),
+        element("h2", "Why they are suspicious"),
+        *_groups(findings),
+        element("h2", "What is assumed, proven and not proven"),
+        _sentences("Assumed", assumptions(findings)),
+        _sentences("Proven, and accepted by an independent checker", proven(findings)),
+        _sentences("Not proven", NOT_PROVEN),
+        element("h2", "Phase by phase"),
+        *_phases(findings),
+        element("h2", "Settings"),
+        definitions(_settings(findings)),
+    ]
+    body = element("article", join(parts, between="\n"))
+    return document(f"{findings.name} - Thresher", body)
+
+
+# -- the first screen --------------------------------------------------------------------------
+
+
+def _summary(findings: Findings) -> Html:
+    return element(
+        "p",
+        "A sparse linear model, and the rows that it trusts least. Up to "
+        f"{100 * findings.chosen.noise_rate:.3g}% of the rows may be planted.",
+    )
+
+
+def _key_figures(findings: Findings) -> Html:
+    point, n_used = findings.chosen, findings.classifier.support_.size
+    figures = [
+        (f"{findings.table.n_rows:,}", "rows"),
+        (f"{n_used:,} of {findings.table.X.shape[1]:,}", "features used"),
+        (f"{point.error:.1%} ± {point.standard_error:.1%}", "held-out error, weighted by trust"),
+        (f"{findings.n_planted:,}", f"rows look planted (weight below {LOOKS_PLANTED})"),
+    ]
+    cards = (element("div", element("b", value), element("span", name)) for value, name in figures)
+    return element("div", *cards, class_="figures")
+
+
+# -- the parts ---------------------------------------------------------------------------------
+
+
+def _model(findings: Findings) -> Iterable[Html]:
+    yield _picture(_draw_features, findings)
+    summary = element("summary", "All features used")
+    features = _shown(features_table(findings), label="features of the model")
+    yield element("details", summary, features)
+    if len(findings.classifier.path_) > 1:
+        yield element("p", "Numbers of features that were tried on held-out rows:")
+        yield _shown(choices_table(findings), label="numbers of features")
+
+
+def _suspects(findings: Findings) -> Iterable[Html]:
+    yield element("p", " ".join(verdict(findings)))
+    yield element(
+        "p",
+        "Trust is how much a row counted in learning. Agreement is how well its label fits what "
+        "the trusted rows teach. The weight is the agreement, halved for a row without trust.",
+    )
+    yield _picture(_draw_trust, findings)
+    yield _shown(suspects_table(findings, MAX_ROWS), label="least trusted rows")
+    ids = ", ".join(str(value) for value in findings.table.ids[findings.suspects].tolist())
+    summary = element("summary", f"All {findings.suspects.size:,} ids, least trusted first")
+    yield element("details", summary, element("p", ids))
+
+
+def _groups(findings: Findings) -> Iterable[Html]:
+    if not findings.groups:
+        yield element("p", "No group of suspects stands out in a direction of few features.")
+    for group in findings.groups:
+        yield element("p", describe_group(group))
+        label = f"features of a group labeled {group.label}"
+        yield _shown(contrasts_table(findings, group), label=label)
+
+
+def _sentences(title: str, sentences: Iterable[str]) -> Html:
+    items = (element("li", sentence) for sentence in sentences)
+    return join([element("h3", title), element("ul", *items)])
+
+
+def _phases(findings: Findings) -> Iterable[Html]:
+    yield element(
+        "p",
+        "Each phase looks at the rows near the previous boundary, lowers the weights of rows that "
+        "stand out together, and minimizes the hinge loss of the rest.",
+    )
+    yield _picture(_draw_phases, findings)
+    yield _shown(phases_table(findings), label="phases")
+
+
+def _settings(findings: Findings) -> list[tuple[str, str]]:
+    provenance = findings.model().provenance
+    known: dict[str, Any] = {**provenance, **provenance["parameters"]}
+    names = ("thresher", "table", "label", "sparsity", "noise_rate", "random_state", "reach")
+    return [(name.replace("_", " "), str(known[name])) for name in names if name in known]
+
+
+def _shown(columns: Sequence[Column], *, label: str) -> Html:
+    words = [j for j, column in enumerate(columns) if column.align == "<"]
+    lines = zip(*(column.cells for column in columns))
+    rows = (
+        element("tr", *(cell("td", text, j in words) for j, text in enumerate(line)))
+        for line in lines
+    )
+    titles = [column.title.replace("-\n", "") for column in columns]
+    return table(titles, [element("tbody", *rows)], label=label, words=words)
+
+
+# -- pictures ----------------------------------------------------------------------------------
+
+
+def _picture(draw: Callable[[Findings], Html], findings: Findings) -> Html:
+    try:
+        return draw(findings)
+    except ImportError:
+        return element("p", NO_PICTURES, class_="quiet")
+
+
+def _draw_features(findings: Findings) -> Html:
+    model = findings.model()
+    figure = new_figure(7.0, 1.7 + 0.3 * max(min(model.support.size, MAX_FEATURES), 4))
+    FeaturesDisplay.from_model(model, max_features=MAX_FEATURES, ax=figure.subplots())
+    text = "Bar chart: the coefficients of the features that the model uses"
+    return element("figure", as_image(figure, text))
+
+
+def _draw_trust(findings: Findings) -> Html:
+    figures = [new_figure(5.0, 4.0) for _ in range(2)]
+    groups = [f"labeled {label}" for label in findings.labels.tolist()]
+    axes = [figure.subplots() for figure in figures]
+    TrustDisplay.from_estimator(findings.classifier, groups=groups, ax=axes)
+    texts = ("Histogram: trust in the rows", "Bar chart: weight that rows lost in each phase")
+    return side_by_side(figures, texts)
+
+
+def _draw_phases(findings: Findings) -> Html:
+    figures = [new_figure(4.2, 3.8) for _ in range(3)]
+    PhasesDisplay.from_estimator(findings.classifier, ax=[figure.subplots() for figure in figures])
+    texts = ("Proven variance of each phase", "Hinge loss of each phase", "Rows of each phase")
+    return side_by_side(figures, texts)

@@ -1,0 +1,161 @@
+"""What `thresher learn` and `thresher audit` print."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Callable, Sequence
+
+from thresher.auditing.contents import (
+    NOT_PROVEN,
+    assumptions,
+    contrasts_table,
+    count_labels,
+    describe_group,
+    features_table,
+    proven,
+    suspects_table,
+    verdict,
+)
+from thresher.auditing.examination import Findings
+from thresher.rendering.text import Column, format_columns
+from thresher.wording import one_line
+
+MAX_FEATURES, MAX_ROWS = 20, 15  # lines of a table
+MAX_IDS = 1000
+MAX_CELL = 30  # characters
+
+
+def describe_learning(findings: Findings) -> str:
+    """What `thresher learn` prints: the model, its error, the suspects, the proof."""
+    return _join(findings, _table, _features, _held_out, _suspects, _suspect_ids, _proof)
+
+
+def describe_audit(findings: Findings, *, with_ids: bool) -> str:
+    """What `thresher audit` prints: the suspects, why they are suspicious, the proof."""
+    ids = (_suspect_ids,) if with_ids else ()
+    return _join(findings, _table, _suspects, *ids, _groups, _proof)
+
+
+def _join(findings: Findings, *parts: Callable[[Findings], str]) -> str:
+    return "\n\n".join(filter(None, (part(findings) for part in parts)))
+
+
+def _table(findings: Findings) -> str:
+    table = findings.table
+    column = f"label '{table.label_name}'" if table.label_name else "label"
+    return (
+        f"{findings.name}: {table.n_rows:,} rows, {table.X.shape[1]:,} features, "
+        f"{column}: {count_labels(findings.labels)}"
+    )
+
+
+# -- the model ---------------------------------------------------------------------------------
+
+
+def _features(findings: Findings) -> str:
+    n_used, n_features = findings.classifier.support_.size, findings.table.X.shape[1]
+    head = f"The model uses {n_used:,} of {n_features:,} features."
+    if not n_used:
+        return head
+    return "\n".join(
+        [
+            f"{head} Coefficients of scaled columns, and per unit:",
+            _shown(features_table(findings), MAX_FEATURES, n_used),
+            f"  intercept: {float(findings.classifier.intercept_[0]):+.4g}",
+        ]
+    )
+
+
+def _held_out(findings: Findings) -> str:
+    point, path = findings.chosen, findings.classifier.path_
+    lines = [
+        f"Held-out error: {point.error:.1%} ± {point.standard_error:.1%} "
+        f"({findings.classifier.cv}-fold cross-validation, rows weighted by trust)"
+    ]
+    if len(path) > 1:
+        tried = ", ".join(f"{other.sparsity} ({other.error:.1%})" for other in path)
+        lines += [
+            f"Sparsities tried, with their errors: {tried}.",
+            f"Chosen: {point.sparsity}, the sparsest within one standard error of the best.",
+        ]
+    return "\n".join(lines)
+
+
+# -- the rows ----------------------------------------------------------------------------------
+
+
+def _suspects(findings: Findings) -> str:
+    head, n_suspects = "\n".join(verdict(findings)), findings.suspects.size
+    if not n_suspects:
+        return head
+    return f"{head}\n{_shown(suspects_table(findings, MAX_ROWS), MAX_ROWS, n_suspects)}"
+
+
+def _suspect_ids(findings: Findings) -> str:
+    """The ids of all suspects, for other programs and for looking them up; nothing without any."""
+    if not findings.suspects.size:
+        return ""
+    ids = [str(value) for value in findings.table.ids[findings.suspects[:MAX_IDS]].tolist()]
+    n_left = findings.suspects.size - len(ids)
+    more = f" and {n_left:,} more" if n_left else ""
+    return _wrapped(f"Their ids, least trusted first: {', '.join(ids)}{more}", indent="  ")
+
+
+def _groups(findings: Findings) -> str:
+    """Why the suspects stand out: directions, and the features in them."""
+    if not findings.groups:
+        return "No group of suspects stands out in a direction of few features."
+    parts = [
+        f"{_wrapped(f'{number}. {describe_group(group)}', indent='   ')}\n"
+        f"{_shown(contrasts_table(findings, group), indent=3)}"
+        for number, group in enumerate(findings.groups, 1)
+    ]
+    return "Why they are suspicious:\n\n" + "\n\n".join(parts)
+
+
+# -- the proof ---------------------------------------------------------------------------------
+
+
+def _proof(findings: Findings) -> str:
+    parts = {
+        "Assumed": assumptions(findings),
+        "Proven, and accepted by an independent checker": proven(findings),
+        "Not proven": NOT_PROVEN,
+    }
+    return "\n\n".join(_listed(title, sentences) for title, sentences in parts.items())
+
+
+def _listed(title: str, sentences: Sequence[str]) -> str:
+    lines = [_wrapped(f"- {sentence}", indent="    ", first="  ") for sentence in sentences]
+    return "\n".join([f"{title}:", *lines])
+
+
+# -- layout ------------------------------------------------------------------------------------
+
+
+def _wrapped(text: str, *, indent: str = "", first: str = "") -> str:
+    width = min(shutil.get_terminal_size().columns, 100)
+    return textwrap.fill(
+        text,
+        width=max(width, 40),
+        initial_indent=first,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _shown(
+    columns: Sequence[Column], limit: int | None = None, n_lines: int = 0, indent: int = 2
+) -> str:
+    """The first lines of a table, indented, with cells that fit a terminal."""
+    short = [
+        Column(
+            column.title, [one_line(cell, MAX_CELL) for cell in column.cells[:limit]], column.align
+        )
+        for column in columns
+    ]
+    n_more = n_lines - limit if limit is not None else 0
+    more = f"\nand {n_more:,} more" if n_more > 0 else ""
+    return textwrap.indent(f"{format_columns(short)}{more}", " " * indent)

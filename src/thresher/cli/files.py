@@ -1,0 +1,199 @@
+"""`thresher learn`, `audit` and `predict`: the verbs that work on files."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from thresher.cli.values import choices, new_file_ending_in, noise_rate, whole_number
+from thresher.cli.verb import Misuse, Verb
+from thresher.memory import return_arrays_at_once
+
+if TYPE_CHECKING:
+    from thresher.auditing import Findings
+
+FORMATS = "CSV, TSV, Parquet, Arrow, svmlight or NPZ"
+ID_HELP = "column that identifies the rows (default: row numbers from 0)"
+
+
+# -- learn and audit ---------------------------------------------------------------------------
+
+
+def _add_table_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what `learn` and `audit` have in common."""
+    add = parser.add_argument
+    add("file", type=Path, metavar="FILE", help=FORMATS)
+    add("--label", metavar="COLUMN", help="column of labels (default: the last)")
+    add("--id-column", metavar="COLUMN", help=ID_HELP)
+    add(
+        "--noise-rate",
+        type=noise_rate,
+        default=0.05,
+        metavar="N",
+        help="share of rows that may be planted (default: 0.05)",
+    )
+    features = parser.add_mutually_exclusive_group()
+    features.add_argument(
+        "--sparsity", type=choices, metavar="S", help="use at most S features, or 'all'"
+    )
+    features.add_argument(
+        "--choose",
+        type=choices,
+        nargs="?",
+        const=(),
+        metavar="S,S,...",
+        help="cross-validate over these (default: 10,40,160)",
+    )
+    add("--one-hot", action="store_true", help="one-hot encode text columns")
+    add("--seed", type=whole_number(0), default=0, metavar="K", help="random seed (default: 0)")
+    add("--report", type=new_file_ending_in(".html"), metavar="FILE.html", help="write a report")
+
+
+def _add_learn_options(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "thresher learn FILE [options]"
+    _add_table_options(parser)
+    model = new_file_ending_in(".json")
+    parser.add_argument("--out", type=model, metavar="MODEL.json", help="write the model")
+
+
+def _add_audit_options(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "thresher audit FILE [options]"
+    _add_table_options(parser)
+    weights = new_file_ending_in(".csv")
+    parser.add_argument(
+        "--out", type=weights, metavar="WEIGHTS.csv", help="write each row's weight"
+    )
+
+
+def _learn(options: argparse.Namespace) -> None:
+    findings = _examine(options)
+    from thresher.auditing.text_report import describe_learning
+    from thresher.estimators import save_model  # here, so that --help stays quick
+
+    if options.out is not None:
+        save_model(findings.model(one_hot=options.one_hot), options.out)
+    _finish(findings, options, describe_learning(findings), "Model")
+
+
+def _audit(options: argparse.Namespace) -> None:
+    findings = _examine(options)
+    from thresher.auditing.contents import save_rows
+    from thresher.auditing.text_report import describe_audit
+
+    if options.out is not None:
+        save_rows(findings, options.out)
+    text = describe_audit(findings, with_ids=options.out is None)
+    _finish(findings, options, text, "Weights")
+
+
+def _examine(options: argparse.Namespace) -> Findings:
+    """Read the file and learn from it, with progress bars."""
+    from thresher import auditing  # here, so that --help stays quick
+    from thresher.auditing.examination import numbering_columns
+    from thresher.auditing.predicting import read_with_progress
+
+    return_arrays_at_once()
+    if options.sparsity is not None and len(options.sparsity) > 1:
+        raise Misuse("--sparsity takes one number or 'all'; use --choose for several")
+    _refuse_to_overwrite(options.file, out=options.out, report=options.report)
+    table = read_with_progress(
+        options.file,
+        label=options.label,
+        id_column=options.id_column,
+        one_hot=options.one_hot,
+    )
+    for name in numbering_columns(table):
+        warnings.warn(
+            f"column {name!r} numbers the rows; unless it is a feature, pass --id-column {name}",
+            UserWarning,
+            stacklevel=1,
+        )
+    chosen = options.sparsity or options.choose
+    return auditing.examine(
+        table,
+        name=options.file.name,
+        noise_rate=options.noise_rate,
+        seed=options.seed,
+        verbose=True,
+        **({"sparsities": chosen} if chosen else {}),
+    )
+
+
+def _finish(findings: Findings, options: argparse.Namespace, text: str, kind: str) -> None:
+    """Write the report if asked to, print the text, and name the files."""
+    if options.report is not None:
+        from thresher.auditing.html_report import save_report
+
+        save_report(findings, options.report)
+    print(text)
+    files = {kind: options.out, "Report": options.report}
+    written = [f"{name}: {path}" for name, path in files.items() if path is not None]
+    if written:
+        print("", *written, sep="\n")
+
+
+def _refuse_to_overwrite(source: Path, **written: Path | None) -> None:
+    """Raise `Misuse` if an option would overwrite the file that is read.
+
+    Examples
+    --------
+    >>> _refuse_to_overwrite(Path("mail.csv"), out=Path("weights.csv"), report=None)
+    """
+    for option, path in written.items():
+        if path is not None and path.exists() and source.exists() and path.samefile(source):
+            raise Misuse(f"--{option} would overwrite the input {source}")
+
+
+# -- predict -----------------------------------------------------------------------------------
+
+
+def _add_predict_options(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "thresher predict MODEL.json FILE --out PREDICTIONS.csv [options]"
+    add = parser.add_argument
+    add("model", type=Path, metavar="MODEL.json", help="written by 'thresher learn --out'")
+    add("file", type=Path, metavar="FILE", help=f"table with the model's features; {FORMATS}")
+    add(
+        "--out",
+        type=new_file_ending_in(".csv"),
+        required=True,
+        metavar="PREDICTIONS.csv",
+        help="write id, score and prediction of each row",
+    )
+    add("--id-column", metavar="COLUMN", help=ID_HELP)
+    add("--label", metavar="COLUMN", help="column of true labels, to print the error rate")
+
+
+def _predict(options: argparse.Namespace) -> None:
+    from thresher.auditing.predicting import predict_file
+    from thresher.estimators import load_model  # here, so that --help stays quick
+
+    _refuse_to_overwrite(options.file, out=options.out)
+    model = load_model(options.model)
+    columns = {"id_column": options.id_column, "label": options.label}
+    print(predict_file(model, options.file, options.out, **columns))
+    print(f"Predictions: {options.out}")
+
+
+LEARN = Verb(
+    name="learn",
+    summary="learn a sparse model from a table that may contain planted rows",
+    example="thresher learn thresher-demo/poisoned.csv --noise-rate 0.1 --out model.json",
+    add_options=_add_learn_options,
+    run=_learn,
+)
+AUDIT = Verb(
+    name="audit",
+    summary="list the rows that look planted, why, and what is proven about the rest",
+    example="thresher audit thresher-demo/poisoned.csv --noise-rate 0.1 --out weights.csv",
+    add_options=_add_audit_options,
+    run=_audit,
+)
+PREDICT = Verb(
+    name="predict",
+    summary="predict the labels of a table with a learned model",
+    example="thresher predict model.json thresher-demo/clean.csv --out answers.csv",
+    add_options=_add_predict_options,
+    run=_predict,
+)
