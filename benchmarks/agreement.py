@@ -108,7 +108,7 @@ def forms_of(classifier: HalfspaceClassifier) -> list[Form]:
     single = convert_sklearn(
         pipeline,
         initial_types=[("X", FloatTensorType([None, loaded.n_features]))],
-        options={id(pipeline[-1]): {"zipmap": False, "raw_scores": True}},
+        options={id(pipeline[-1]): {"raw_scores": True}},
     )
     return [
         Form("model file", lambda X: (loaded.decision_function(X), loaded.predict(X)), 1e-9),

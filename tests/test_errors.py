@@ -150,7 +150,7 @@ CASES = {
     "distrusted class": Case(
         errors.DistrustedClass,
         _distrusted_class,
-        ("the 20 rows of class True", "a mean trust of", "a smaller noise_rate"),
+        ("class True (20 of 1000 rows)", "a mean trust of", "a smaller noise_rate"),
     ),
     "uncertified": Case(
         UncertifiedPhase,

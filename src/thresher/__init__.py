@@ -22,9 +22,13 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
-    # The estimators come when they are asked for: scikit-learn takes longer to import than all
-    # the rest, and most verbs of the command line do without it.
+    # Imported on first use: scikit-learn takes longer to import than everything else together, and
+    # most commands of the command line do not need it.
     if name in ("HalfspaceClassifier", "HalfspaceClassifierCV"):
         from thresher import estimators
 

@@ -240,7 +240,7 @@ SPARSE = [
 ]
 LABELS = [
     Case("one class", labels=np.ones(N_ROWS), error="only one class is present"),
-    Case("three classes", labels=np.arange(N_ROWS) % 3, error="3 different labels"),
+    Case("three classes", labels=np.arange(N_ROWS) % 3, error="3 distinct labels"),
     Case("a label NaN", labels=np.where(np.arange(60) == 9, np.nan, Y), error="y contains NaN"),
     Case("labels of measurements", labels=X[:, 0], error="Unknown label type: continuous"),
     Case("too few labels", labels=Y[1:], error="inconsistent numbers of samples"),

@@ -24,9 +24,9 @@ import thresher.memory
 from estimators.small import QUICK, angle, fitted, planted, quick, table
 from thresher import HalfspaceClassifier, HalfspaceClassifierCV
 from thresher.errors import DistrustedClass, NotEnoughMemory
-from thresher.estimators.columns import ColumnScaling
-from thresher.estimators.homogeneous import HomogeneousRows
+from thresher.estimators.columns import ColumnScaling, HomogeneousRows
 from thresher.learning import TheorySchedule
+from thresher.validation import seed_from
 
 TABLE = table()
 MODEL = fitted(TABLE.X, TABLE.y)
@@ -131,8 +131,8 @@ def test_the_second_label_is_the_positive_side() -> None:
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (np.ones(200), "only one class is present: y has .*1.0"),
-        (np.arange(200) % 3, "y has 3 different labels"),
+        (np.ones(200), "only one class is present: every label in y is 1.0"),
+        (np.arange(200) % 3, "y has 3 distinct labels"),
         (TABLE.X[:, 0], "Unknown label type: continuous"),
         (np.array([None, "a"] * 100, dtype=object), "y"),
     ],
@@ -294,8 +294,10 @@ def test_a_pruned_row_is_not_trusted_at_all() -> None:
         ("noise_rate", np.nan, ValueError),
         ("noise_rate", "low", TypeError),
         ("noise_rate", None, TypeError),
-        ("fit_intercept", 1, TypeError),
+        ("fit_intercept", 2, ValueError),
+        ("fit_intercept", 1.0, TypeError),
         ("fit_intercept", "no", TypeError),
+        ("label_aware", -1, ValueError),
         ("scale", None, TypeError),
         ("scale", "robust", TypeError),
         ("reach", 0, ValueError),
@@ -314,8 +316,12 @@ def test_a_parameter_outside_its_range_is_named(parameter: str, value: Any, erro
         quick(TABLE.X, TABLE.y, **{parameter: value})
 
 
-def test_switches_of_numpy_are_switches() -> None:
-    assert same(quick(TABLE.X, TABLE.y, scale=np.True_), quick(TABLE.X, TABLE.y))
+@pytest.mark.parametrize("name", ["fit_intercept", "scale", "label_aware"])
+def test_zero_and_one_mean_false_and_true(name: str) -> None:
+    for off, on in ((0, 1), (np.int64(0), np.int64(1)), (np.False_, np.True_)):
+        assert same(quick(TABLE.X, TABLE.y, **{name: on}), quick(TABLE.X, TABLE.y))
+        without = quick(TABLE.X, TABLE.y, **{name: False})
+        assert same(quick(TABLE.X, TABLE.y, **{name: off}), without)
 
 
 @pytest.mark.parametrize(
@@ -334,6 +340,13 @@ def test_every_source_of_randomness_is_accepted(random_state: Any) -> None:
 def test_equal_seeds_give_equal_bits(make: Any) -> None:
     first, second = (quick(TABLE.X, TABLE.y, random_state=make(5)) for _ in range(2))
     assert same(first, second)
+
+
+def test_a_generator_is_drawn_from_once_in_a_fit() -> None:
+    used, expected = np.random.default_rng(5), np.random.default_rng(5)
+    model = quick(TABLE.X, TABLE.y, random_state=used)
+    assert same(model, quick(TABLE.X, TABLE.y, random_state=seed_from(expected)))
+    assert used.bit_generator.state == expected.bit_generator.state
 
 
 def test_sample_weights_are_refused_by_name() -> None:
@@ -454,8 +467,10 @@ def small_class() -> tuple[np.ndarray, np.ndarray]:
     return rows, rows[:, 0] > np.quantile(rows[:, 0], 0.98)
 
 
-def test_a_class_that_loses_its_trust_is_told() -> None:
-    with pytest.warns(DistrustedClass, match="20 rows of class True have a mean trust") as caught:
+def test_a_class_that_loses_its_trust_is_warned_about() -> None:
+    with pytest.warns(
+        DistrustedClass, match=r"class True \(20 of 1000 rows\) has a mean trust"
+    ) as caught:
         HalfspaceClassifier(2, 0.1, random_state=0).fit(*small_class())
     assert caught[0].filename == __file__
 

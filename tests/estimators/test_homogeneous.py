@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from thresher import HalfspaceClassifier
-from thresher.estimators.columns import ColumnScaling
-from thresher.estimators.homogeneous import HomogeneousRows
+from thresher.estimators.checks import Settings
+from thresher.estimators.columns import ColumnScaling, HomogeneousRows
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((1500, 6)) * np.array([1, 2, 3, 4, 5, 6])
@@ -46,6 +46,6 @@ def test_learning_from_places_is_learning_from_a_copy_of_them(kind: Any, scale: 
     rows = kind(X)
     copied = HalfspaceClassifier(2, scale=scale, random_state=0).fit(rows[SOME], Y[SOME])
     placed = HalfspaceClassifier(2, scale=scale, random_state=0)
-    placed._learn(rows, Y, SOME)
+    placed._learn(rows, Y, Settings.of(placed), SOME)
     np.testing.assert_array_equal(placed.coef_, copied.coef_)
     np.testing.assert_array_equal(placed.row_weights_, copied.row_weights_)

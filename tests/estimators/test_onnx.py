@@ -37,7 +37,7 @@ def single(pipeline: Any, n_features: int) -> Any:
     return convert_sklearn(
         pipeline,
         initial_types=[("X", FloatTensorType([None, n_features]))],
-        options={id(pipeline[-1]): {"zipmap": False, "raw_scores": True}},
+        options={id(pipeline[-1]): {"raw_scores": True}},
     )
 
 
@@ -82,6 +82,12 @@ def test_single_precision_is_enough_for_what_it_can_tell_apart(shift: float) -> 
     scores = pipeline.decision_function(rounded), model.decision_function(rounded)
     assert np.allclose(*scores, atol=1e-6)
     assert agree(run(single(pipeline, 5), rounded), model, rounded)
+
+
+def test_the_pipeline_offers_no_probabilities() -> None:
+    pipeline = fitted(KINDS["text"]).to_sklearn()
+    assert not hasattr(pipeline, "predict_proba")
+    assert not hasattr(pipeline, "predict_log_proba")
 
 
 def test_what_lies_beyond_the_reach_counts_as_if_it_lay_there() -> None:
@@ -134,7 +140,7 @@ def without_features() -> HalfspaceModel:
 @pytest.mark.parametrize("classes", [[0.5, 1.5], [1, 2**31], [-(2**40), 0], [1e300, 2e300]])
 def test_labels_that_the_converter_would_cut_off_are_refused(classes: list[Any]) -> None:
     model = replace(without_features(), classes=classes)
-    with pytest.raises(ValueError, match="must be text or a whole number of 32 bits"):
+    with pytest.raises(ValueError, match="must be strings or 32-bit integers"):
         model.to_onnx()
 
 

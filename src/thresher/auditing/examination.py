@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.auditing.suspects import Group, Suspicion, agreement_of, find_groups
-from thresher.estimators import HalfspaceClassifierCV, HalfspaceModel
-from thresher.estimators.choice import SPARSITIES, PathPoint
+from thresher.estimators import HalfspaceClassifierCV, HalfspaceModel, PathPoint
+from thresher.estimators.halfspace_cv import SPARSITIES
 from thresher.table_files import LabeledTable
 from thresher.validation import FloatArray, is_sparse
 

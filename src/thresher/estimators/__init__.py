@@ -1,7 +1,8 @@
 """scikit-learn estimators on top of the learners."""
 
-from thresher.estimators.choice import HalfspaceClassifierCV
+from thresher.estimators.cross_validation import PathPoint
 from thresher.estimators.halfspace import HalfspaceClassifier
+from thresher.estimators.halfspace_cv import HalfspaceClassifierCV
 from thresher.estimators.model import HalfspaceModel
 from thresher.estimators.model_file import load_model, save_model
 
@@ -9,6 +10,7 @@ __all__ = [
     "HalfspaceClassifier",
     "HalfspaceClassifierCV",
     "HalfspaceModel",
+    "PathPoint",
     "load_model",
     "save_model",
 ]

@@ -1,8 +1,9 @@
-"""Scaling of columns that planted rows cannot upset: medians instead of means."""
+"""Scaled columns: medians instead of means, so that planted rows cannot upset the scale."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,22 +13,23 @@ from thresher.solvers.scaling import largest_entries
 from thresher.validation import FloatArray, Rows, is_sparse
 
 MAD_TO_DEVIATION = 1.4826  # of a Gaussian column
-NARROWEST = 2.0**-996  # a column counts as at least so wide: weights over widths stay finite
-FARTHEST = 1e300  # no scaled value is larger: sums of them stay finite
-HUGE = 1e307  # differences of larger numbers may overflow
-ORDINARY = (1 / 8, 3.0)  # size of a table's typical row, over that of standard normal ones
+NARROWEST = 2.0**-996  # the least scale of a column: weights divided by it stay finite
+FARTHEST = 1e300  # the largest scaled value: sums stay finite
+HUGE = 1e307  # differences of larger numbers can overflow
+ORDINARY = (1 / 8, 3.0)  # size of a table's median row, relative to standard normal rows
+ROWS_PER_BLOCK = 512  # limits the memory used besides the result
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnScaling:
-    """Where the columns of a table are centered, how wide they are, and how far they may reach.
+    """The center and scale of each column, and the largest scaled value.
 
     z = clip((x − center)/scale, −reach, reach), column by column.
 
     Parameters
     ----------
-    center, scale : (d,) one number for each column; an infinite scale makes zeros of a column
-    reach : the largest absolute scaled value; infinite to leave all as they are
+    center, scale : (d,) one number per column; an infinite scale turns a column into zeros
+    reach : the largest absolute scaled value; infinity for no limit
 
     Examples
     --------
@@ -47,12 +49,12 @@ class ColumnScaling:
     ) -> ColumnScaling:
         """Median and median absolute deviation (MAD, times 1.4826) of each column.
 
-        More than half of a column's entries may be equal, as in counts and indicators: its MAD is
-        zero. It is then centered at that common value, and scaled by the median distance of the
-        *other* entries from it, so that being different counts about 1. Columns of a sparse matrix
-        are centered at zero, to stay sparse, and scaled by the median of their non-zero absolute
-        entries. A constant column becomes zero, in a sparse matrix by an infinite scale: it would
-        be another intercept. With `places`, of some rows of the table.
+        If more than half of a column's entries are equal, as in counts and indicators, the MAD is
+        zero. The column is then centered at that value and scaled by the median distance of the
+        *other* entries from it, so that a typical other entry becomes ±1. Columns of a sparse
+        matrix are centered at zero, to stay sparse, and scaled by the median absolute value of
+        their non-zero entries. A constant column becomes zero (in a sparse matrix by an infinite
+        scale), because it would act as a second intercept. With `places`, only those rows count.
         """
         center, scale = _sparse_scales(X[places]) if is_sparse(X) else _dense_scales(X, places)
         return cls(center, scale, reach)
@@ -64,14 +66,14 @@ class ColumnScaling:
 
     @classmethod
     def common(cls, X: Rows) -> ColumnScaling:
-        """The scaling that leaves a table of an ordinary size alone.
+        """One scale for all columns: 1 for a table of ordinary size.
 
         A table whose median row, by its largest entry, is several times larger or smaller than a
-        row of standard normals is divided by one power of two: the learner would prune it whole.
+        row of standard normals is divided by a power of two. Otherwise every row would be pruned.
         """
         n_features = X.shape[1]
         usual = 2 * np.sqrt(2 * np.log(2 * n_features))
-        size = 2 * float(np.median(largest_entries(X) / usual))  # no sum of two may overflow
+        size = 2 * float(np.median(largest_entries(X) / usual))  # halved first: a median adds two
         unchanged = cls.identity(n_features)
         if size == 0 or ORDINARY[0] <= size <= ORDINARY[1]:
             return unchanged
@@ -79,20 +81,20 @@ class ColumnScaling:
         return replace(unchanged, scale=np.full(n_features, scale))
 
     def take(self, columns: NDArray[np.intp]) -> ColumnScaling:
-        """The scaling of some of the columns alone."""
+        """The scaling of a subset of the columns."""
         return ColumnScaling(self.center[columns], self.scale[columns], self.reach)
 
     def scores(self, X: Rows, columns: NDArray[np.intp], weights: FloatArray) -> FloatArray:
-        """weights·z for the given columns of each row, which this scaling is about."""
+        """weights·z for each row, from the columns that this scaling describes."""
         used = X[:, columns]
         dense = used.toarray() if is_sparse(used) else used
         scores: FloatArray = self.apply(dense) @ weights
         return scores
 
     def apply(self, X: Rows, out: FloatArray | None = None) -> Rows:
-        """The scaled rows, of the same kind as those given; dense ones into `out` if it is given.
+        """The scaled rows, dense or sparse as X is; dense rows go into `out` if it is given.
 
-        What overflows on the way lies beyond any reach, on the side that its sign says.
+        What overflows on the way is clipped to the reach, with the right sign.
         """
         limit = min(self.reach, FARTHEST)
         with np.errstate(over="ignore"):
@@ -105,9 +107,65 @@ class ColumnScaling:
         return np.clip(rows, -limit, limit, out=rows)
 
 
+@dataclass(frozen=True, eq=False)
+class HomogeneousRows:
+    """Rows that are scaled when they are read, with a trailing 1 for the intercept if there is one.
+
+    A phase reads part of the table. Scaling that part again takes less time than a scaled copy of
+    the whole table would take memory.
+
+    Parameters
+    ----------
+    rows : (n, d) the checked table
+    scaling : of its columns
+    with_ones : whether to append a column of ones
+    places : which rows of the table to use; all by default
+
+    Examples
+    --------
+    >>> table = HomogeneousRows(np.array([[2.0], [4.0]]), ColumnScaling.identity(1), True)
+    >>> table.shape, table[np.array([1])]
+    ((2, 2), array([[4., 1.]]))
+    """
+
+    rows: Rows
+    scaling: ColumnScaling
+    with_ones: bool
+    places: NDArray[np.intp] | slice = field(default_factory=lambda: slice(None))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns, with the column of ones."""
+        return self._chosen.size, self.rows.shape[1] + int(self.with_ones)
+
+    @cached_property
+    def _chosen(self) -> NDArray[np.intp]:
+        return np.arange(self.rows.shape[0])[self.places]
+
+    def __getitem__(self, places: NDArray[np.intp] | slice) -> Rows:
+        wanted = self._chosen[places]
+        return self._sparse(wanted) if is_sparse(self.rows) else self._dense(wanted)
+
+    def _sparse(self, wanted: NDArray[np.intp]) -> Rows:
+        scaled = self.scaling.apply(self.rows[wanted])
+        if not self.with_ones:
+            return scaled
+        ones = sp.csr_array(np.ones((scaled.shape[0], 1)))
+        return sp.hstack([scaled, ones], format="csr")
+
+    def _dense(self, wanted: NDArray[np.intp]) -> FloatArray:
+        table = np.empty((wanted.size, self.shape[1]))
+        features = table[:, : self.rows.shape[1]]
+        for start in range(0, wanted.size, ROWS_PER_BLOCK):
+            block = slice(start, start + ROWS_PER_BLOCK)
+            self.scaling.apply(self.rows[wanted[block]], out=features[block])
+        table[:, features.shape[1] :] = 1.0
+        return table
+
+
 def _dense_scales(X: FloatArray, places: NDArray[np.intp] | slice) -> tuple[FloatArray, FloatArray]:
     center, scale = np.empty(X.shape[1]), np.empty(X.shape[1])
-    for j in range(X.shape[1]):  # column by column: a table of deviations would double the memory
+    for j in range(X.shape[1]):  # by column: deviations of the whole table would double memory
         center[j], scale[j] = _center_and_width(X[places, j])
     return center, scale
 
@@ -134,12 +192,12 @@ def _sparse_scales(X: Rows) -> tuple[FloatArray, FloatArray]:
 
 
 def _is_constant(stored: FloatArray, n_rows: int) -> bool:
-    """Whether a sparse column has one and the same entry, not zero, in every row."""
+    """Whether a sparse column has the same non-zero entry in every row."""
     return stored.size == n_rows and bool((stored == stored[0]).all()) and stored[0] != 0
 
 
 def _median_nonzero(distances: FloatArray) -> float:
-    """The median of the entries that are not zero; 1 if there is none."""
+    """The median of the non-zero entries; 1 if there are none."""
     others = distances[distances > 0]
     if not others.size:
         return 1.0
@@ -148,7 +206,7 @@ def _median_nonzero(distances: FloatArray) -> float:
 
 
 def _unit(values: FloatArray) -> float:
-    """What to divide by so that no sum or difference of two of the values overflows."""
+    """A divisor with which no sum or difference of two values overflows."""
     return 4.0 if max(values.max(), -values.min()) > HUGE else 1.0
 
 

@@ -7,86 +7,72 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from thresher import memory
-from thresher.estimators.callbacks import CallbackSupportMixin, FitReport, with_callbacks
-from thresher.estimators.columns import ColumnScaling
-from thresher.estimators.homogeneous import HomogeneousRows
-from thresher.estimators.model import HalfspaceModel, model_of
-from thresher.estimators.parameters import check_schedule, check_sparsity, check_switch
-from thresher.estimators.tables import check_table, check_training_table, check_two_classes
+from thresher.estimators.base import FitReport, FittedHalfspace, with_callbacks
+from thresher.estimators.checks import Settings, check_training_table, check_two_classes
+from thresher.estimators.columns import ColumnScaling, HomogeneousRows
 from thresher.estimators.trust import trust_of_rows, warn_of_distrusted_classes
 from thresher.geometry import hard_threshold
 from thresher.learning import PhaseOutcome, PracticalSchedule, Task, learn_from_table
-from thresher.validation import (
-    FloatArray,
-    Rows,
-    check_noise_rate,
-    check_positive,
-    is_sparse,
-    seed_from,
-)
+from thresher.validation import FloatArray, Rows, is_sparse
 
-COPIES = 3.0  # of the table that learning needs at its peak: scaled, in the band, centered, weighed
+COPIES = 3.0  # of the table that a fit needs at its peak: scaled, in the band, centered, weighed
 
 
-class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A sparse linear classifier that rows planted in the training table cannot steer.
+class HalfspaceClassifier(FittedHalfspace):
+    """A sparse linear classifier that planted training rows cannot steer.
 
-    The passive form of Algorithm 1: in each phase the rows near the current boundary get trust
-    weights that leave no sparse direction with suspicious variance, and the hinge loss of the
-    trusted rows is minimized. Columns are scaled by medians before, so that a few absurd values
+    The passive form of Algorithm 1. Each phase looks at the rows near the current boundary, gives
+    them trust weights that leave no sparse direction with suspicious variance, and minimizes the
+    hinge loss of the trusted rows. Columns are scaled by medians first, so that a few absurd values
     change nothing.
 
     Parameters
     ----------
     sparsity : int or "all", default=10
-        Most features that the model may use; more than there are means all.
+        Largest number of features in the model. Values above the number of columns mean all.
     noise_rate : float, default=0.05
-        Share of planted rows that must be borne, below one half.
+        Largest share of planted rows to withstand, below 0.5.
     fit_intercept : bool, default=True
-        Learn an intercept. Departure: the paper's halfspaces go through the origin. A column of
-        ones takes part in everything, and does not count as a feature. Without it, the boundary
-        goes through the point where every scaled column is zero.
+        Whether to fit an intercept. Departure: the paper's halfspaces pass through the origin. A
+        column of ones is treated like the others, but is not counted as a feature. Without it, the
+        boundary passes through the point where every scaled column is zero.
     scale : bool, default=True
-        Scale each column by its median and median absolute deviation, see `ColumnScaling` for the
-        columns of counts and of sparse matrices. Without it, columns should have mean 0 and
-        variance 1 already; a table far larger or smaller is divided by one number.
+        Scale each column by its median and median absolute deviation; see `ColumnScaling` for
+        columns of counts and sparse matrices. Without it, columns should already have mean 0 and
+        variance 1; a table far larger or smaller is divided by one number.
     reach : float, default=2.0
-        With `scale`, the largest absolute value that a scaled entry keeps, in training and in
-        prediction.
+        With `scale`, clip scaled values to [-reach, reach], in training and prediction.
     label_aware : bool, default=True
-        Let labels help to judge rows, which are judged by their features alone where labels have to
-        be bought. Variance is measured around the median of each class, too; in each phase the
-        rows with the largest losses, somewhat fewer than may be planted, are left out; and no row
-        gets trust back in a later phase. Without it, the corollary of the paper.
+        Use the labels to judge rows. Variance is also measured around the median of each class;
+        each phase leaves out the rows with the largest losses, somewhat fewer than could be
+        planted; and a row never regains trust in a later phase. Without it, rows are judged by
+        their features alone: the corollary of the paper.
     schedule : PracticalSchedule, default=None
-        How phases go; by default `PracticalSchedule(outlier_margin=1.0, max_dirty_share=0.5)`, or
-        `PracticalSchedule()` if not `label_aware`. What concerns the buying of labels and the
-        drawing of rows (`use_every_row`, `reuse_labels`, `min_unlabeled`, …) has no effect here.
+        The constants of every phase. The default is `PracticalSchedule(outlier_margin=1.0,
+        max_dirty_share=0.5)`, or `PracticalSchedule()` if not `label_aware`. Fields about buying
+        labels or drawing rows (`use_every_row`, `reuse_labels`, `min_unlabeled`, …) have no effect.
     random_state : int, RandomState, Generator or None, default=None
-        For what the schedule leaves to chance; on tables that is nothing but ties.
+        Randomness of the schedule; on a table it only breaks ties.
 
     Attributes
     ----------
-    coef_ : (1, n_features) weights in the units of the given columns
+    coef_ : (1, n_features) coefficients, in the units of the columns of X
     intercept_ : (1,)
-    support_ : indices of the features with a weight
-    classes_ : the two labels; the second is the positive side
-    row_weights_ : (n_rows,) the trust in each training row, from 0 to 1, see `trust_of_rows`
-    phases_ : one `PhaseOutcome` a phase, with what was proven in it
-    n_iter_ : how many phases there were
+    support_ : indices of the features with a non-zero coefficient
+    classes_ : the two labels; the second is the positive class
+    row_weights_ : (n_rows,) the trust in each training row, from 0 to 1; see `trust_of_rows`
+    phases_ : one `PhaseOutcome` per phase, with its certificates
+    n_iter_ : number of phases
     n_features_in_, feature_names_in_ : as in scikit-learn
-    scaling_ : the `ColumnScaling` that predictions use
+    scaling_ : the `ColumnScaling` used in predictions
 
     Notes
     -----
-    For a row whose entries lie within the reach, `decision_function` is X·coef_ + intercept_.
-    Entries beyond count as much as the nearest one within. `sample_weight` is not accepted: what a
-    weight means to an adversary who may own the row is not defined.
+    For a row whose scaled values lie within the reach, `decision_function` is X·coef_ + intercept_.
+    `sample_weight` is not accepted: it is undefined what a weight means for a row that an adversary
+    may own.
 
     Examples
     --------
@@ -119,29 +105,28 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.schedule = schedule
         self.random_state = random_state
 
-    # -- fitting -----------------------------------------------------------------------------
-
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from a table of which some rows may be planted.
+        """Fit to a table in which some rows may be planted.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
-        y : (n,) labels of two kinds
+        y : (n,) labels of two classes
 
         Raises
         ------
         TypeError, ValueError
-            For a parameter outside its range, rows that are not finite numbers, or labels that are
-            not of two kinds.
+            A parameter is out of range, X is not finite numbers, or y does not have two classes.
         NotEnoughMemory
-            When the work would not fit; it says what would.
+            The work would not fit in memory; the message says how many rows would.
         """
-        self._check_parameters()
+        settings = Settings.of(self)
         rows, labels = check_training_table(self, X, y)
         report = FitReport(self, X, y)
-        self._learn(rows, labels, observe=lambda learned: report.task_ended("phase", learned))
+        self._learn(
+            rows, labels, settings, observe=lambda learned: report.task_ended("phase", learned)
+        )
         report.fit_ended()
         return self
 
@@ -149,76 +134,60 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self,
         rows: Rows,
         labels: Any,
+        settings: Settings,
         places: NDArray[np.intp] | slice = slice(None),
         observe: Callable[[Callable[[], dict[str, Any]]], bool] = lambda _: False,
     ) -> None:
-        """Learn from a checked table, or from some of its rows, without a copy of dense ones.
+        """Fit to a checked table, or to some of its rows without a copy of dense ones.
 
-        After each phase, `observe` gets what makes the attributes of an estimator that was fitted
-        until there, and answers whether learning is to end.
+        After each phase, `observe` gets a function that returns the fitted attributes as of now,
+        and returns whether to stop.
         """
-        schedule, seed = self._check_parameters()
-        if is_sparse(rows) or not self.scale:
+        if is_sparse(rows) or not settings.scale:
             rows, labels, places = rows[places], labels[places], slice(None)
         self.classes_, signs = check_two_classes(labels[places])
-        n_rows, n_features = len(signs), rows.shape[1]
-        n_used = check_sparsity(self.sparsity, n_features)
         _require_memory_for(rows)
         self.scaling_ = (
-            ColumnScaling.of(rows, self.reach, places) if self.scale else ColumnScaling.common(rows)
+            ColumnScaling.of(rows, settings.reach, places)
+            if settings.scale
+            else ColumnScaling.common(rows)
         )
         phases: list[PhaseOutcome] = []
 
         def phase_ended(outcome: PhaseOutcome) -> bool:
             phases.append(outcome)
-            return observe(lambda: self._learned(phases, n_rows, n_used))
+            return observe(lambda: self._learned(phases, signs.size, settings))
 
         learn_from_table(
-            HomogeneousRows(rows, self.scaling_, bool(self.fit_intercept), places),
+            HomogeneousRows(rows, self.scaling_, settings.fit_intercept, places),
             signs,
-            self._task(n_features, n_used),
-            schedule.for_table(n_rows, label_aware=self.label_aware),
-            seed=seed,
+            _task(settings, rows.shape[1]),
+            settings.schedule.for_table(signs.size, label_aware=settings.label_aware),
+            seed=settings.seed,
             observe=phase_ended,
         )
-        self.__dict__.update(self._learned(phases, n_rows, n_used))
+        self.__dict__.update(self._learned(phases, signs.size, settings))
         warn_of_distrusted_classes(
-            self.row_weights_, signs, self.classes_.tolist(), self.noise_rate
+            self.row_weights_, signs, self.classes_.tolist(), settings.noise_rate
         )
 
-    def _check_parameters(self) -> tuple[PracticalSchedule, int]:
-        """The schedule and the seed, once everything that needs no table has been checked."""
-        check_sparsity(self.sparsity, 1)
-        check_noise_rate(self.noise_rate)
-        check_switch(self.fit_intercept, "fit_intercept")
-        check_switch(self.scale, "scale")
-        check_switch(self.label_aware, "label_aware")
-        check_positive(self.reach, "reach")
-        schedule = check_schedule(self.schedule, label_aware=self.label_aware)
-        return schedule, seed_from(self.random_state)
-
-    def _task(self, n_features: int, n_used: int) -> Task:
-        """What is to be learned; the column of ones, if there is one, has a place of its own."""
-        n_ones = int(self.fit_intercept)
-        return Task(
-            n_features=n_features + n_ones, sparsity=n_used + n_ones, noise_rate=self.noise_rate
-        )
-
-    def _learned(self, phases: Sequence[PhaseOutcome], n_rows: int, n_used: int) -> dict[str, Any]:
-        """The attributes of an estimator whose last phase is the last of these."""
+    def _learned(
+        self, phases: Sequence[PhaseOutcome], n_rows: int, settings: Settings
+    ) -> dict[str, Any]:
+        """The fitted attributes after these phases."""
         return {
             "phases_": tuple(phases),
             "n_iter_": len(phases),
             "row_weights_": trust_of_rows(phases, n_rows),
-            **self._coefficients(phases[-1].halfspace, n_used),
+            **self._coefficients(phases[-1].halfspace, settings),
         }
 
-    def _coefficients(self, halfspace: FloatArray, n_used: int) -> dict[str, Any]:
-        """The halfspace in scaled columns, and in the units of the given ones."""
+    def _coefficients(self, halfspace: FloatArray, settings: Settings) -> dict[str, Any]:
+        """The halfspace in scaled columns, and in the units of the columns of X."""
         scale, center = self.scaling_.scale, self.scaling_.center
-        # The intercept's place may have gone to a feature; then the least of them gives way.
-        weights = hard_threshold(halfspace[: scale.size], n_used)
-        offset = float(halfspace[-1]) if self.fit_intercept else 0.0
+        # The place of the intercept can go to a feature; then the smallest one is dropped.
+        weights = hard_threshold(halfspace[: scale.size], min(settings.sparsity, scale.size))
+        offset = float(halfspace[-1]) if settings.fit_intercept else 0.0
         support = np.flatnonzero(weights)
         return {
             "support_": support,
@@ -228,49 +197,19 @@ class HalfspaceClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             "_offset": offset,
         }
 
-    # -- predicting --------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """A score for each row: positive for the second class, larger farther from the boundary.
-
-        Only the columns of `support_` count.
-        """
-        check_is_fitted(self)
-        return self._scores(check_table(self, X))
-
-    def _scores(self, rows: Rows) -> FloatArray:
-        scaling = self.scaling_.take(self.support_)
-        return scaling.scores(rows, self.support_, self._weights) + self._offset
-
-    def predict(self, X: Any) -> Any:
-        """The label of each row."""
-        return self._labels(self.decision_function(X))
-
-    def _labels(self, scores: FloatArray) -> Any:
-        return self.classes_[(scores > 0).astype(np.intp)]
-
-    def to_model(self) -> HalfspaceModel:
-        """What was learned, apart from scikit-learn: to be saved with `save_model`."""
-        check_is_fitted(self)
-        return model_of(self)
-
-    def to_sklearn(self) -> Any:
-        """An ordinary scikit-learn pipeline with the same predictions, for dense tables."""
-        return self.to_model().to_sklearn()
-
-    def to_onnx(self) -> Any:
-        """As `HalfspaceModel.to_onnx`."""
-        return self.to_model().to_onnx()
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = False
-        return tags
+def _task(settings: Settings, n_features: int) -> Task:
+    """What to learn; the column of ones, if there is one, adds a feature of its own."""
+    n_ones = int(settings.fit_intercept)
+    return Task(
+        n_features=n_features + n_ones,
+        sparsity=min(settings.sparsity, n_features) + n_ones,
+        noise_rate=settings.noise_rate,
+    )
 
 
 def _require_memory_for(rows: Rows) -> None:
-    """Raise `NotEnoughMemory` unless the copies of the table that learning makes would fit."""
+    """Raise `NotEnoughMemory` if the copies of the table that a fit makes would not fit."""
     n_rows, n_features = rows.shape
     n_entries = rows.nnz if is_sparse(rows) else n_rows * n_features
     n_bytes = max(1, int(COPIES * (12 if is_sparse(rows) else 8) * n_entries))

@@ -1,4 +1,4 @@
-"""What a fitted classifier computes, apart from how it was fitted."""
+"""A fitted model without the estimator around it: predictions, and exports to other formats."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.estimators.columns import FARTHEST, ColumnScaling
+from thresher.learning import PhaseOutcome
 from thresher.validation import FloatArray, check_rows
 
 Label = str | int | float | bool
@@ -18,21 +19,21 @@ Label = str | int | float | bool
 
 @dataclass(frozen=True, eq=False)
 class HalfspaceModel:
-    """What a fitted classifier computes, and what is known about it.
+    """A fitted model: what is needed for predictions, and a record of how it was fitted.
 
-    Only the features that it uses have a weight and a scaling.
+    Only the features of the support have a weight and a scaling.
 
     Parameters
     ----------
-    n_features : columns of the tables that it is for
+    n_features : number of columns of X
     feature_names : their names, or None
-    classes : the two labels; the second is the positive side
-    support : indices of the features that it uses, ascending
-    weights, offset : the halfspace in scaled columns, weights·z + offset > 0 for the second class
+    classes : the two labels; the second is the positive class
+    support : indices of the features in the model, ascending
+    weights, offset : the halfspace in scaled columns: weights·z + offset > 0 is the second class
     center, scale : z = clip((x − center)/scale, −reach, reach) for each feature of the support
-    reach : the largest absolute scaled value; infinite to leave all as they are
-    provenance : how it came about (version, parameters, rows, …), plain values
-    certificates : what was proven in each phase, plain values
+    reach : the largest absolute scaled value; infinity for no limit
+    provenance : how the model was fitted (version, parameters, number of rows, …), plain values
+    certificates : what was asked and proven in each phase, plain values
 
     Examples
     --------
@@ -57,7 +58,26 @@ class HalfspaceModel:
     provenance: dict[str, Any]
     certificates: list[dict[str, Any]]
 
-    # -- predicting --------------------------------------------------------------------------
+    @classmethod
+    def of(cls, classifier: Any) -> HalfspaceModel:
+        """The model of a fitted `HalfspaceClassifier`, with its parameters and certificates."""
+        scaling = classifier.scaling_.take(classifier.support_)
+        names = getattr(classifier, "feature_names_in_", None)
+        return cls(
+            n_features=int(classifier.n_features_in_),
+            feature_names=None if names is None else [str(name) for name in names],
+            classes=classifier.classes_.tolist(),
+            support=classifier.support_,
+            weights=classifier._weights,
+            offset=float(classifier._offset),
+            center=scaling.center,
+            scale=scaling.scale,
+            reach=float(scaling.reach),
+            provenance=_provenance(classifier),
+            certificates=[_certificate(outcome) for outcome in classifier.phases_],
+        )
+
+    # -- predictions -------------------------------------------------------------------------
 
     def decision_function(self, X: object) -> FloatArray:
         """As `HalfspaceClassifier.decision_function`."""
@@ -69,7 +89,7 @@ class HalfspaceModel:
         return scaling.scores(rows, self.support, self.weights) + self.offset
 
     def _refuse_other_columns(self, X: object) -> None:
-        """A data frame has names; the same numbers in another order would mean something else."""
+        """Raise if the columns of a data frame have other names, or another order."""
         columns = getattr(X, "columns", None)
         if columns is None or self.feature_names is None:
             return
@@ -79,28 +99,28 @@ class HalfspaceModel:
                 raise ValueError(f"column {place} of X must be {name!r}, got {other!r}")
 
     def predict(self, X: object) -> NDArray[Any]:
-        """The label of each row."""
+        """The predicted label of each row."""
         return self.labels_of(self.decision_function(X))
 
     def labels_of(self, scores: FloatArray) -> NDArray[Any]:
-        """The label that each score of the decision function stands for."""
+        """The predicted label for each score of the decision function."""
         return np.asarray(self.classes)[(scores > 0).astype(np.intp)]
 
-    # -- leaving Thresher --------------------------------------------------------------------
+    # -- exports -----------------------------------------------------------------------------
 
     def to_sklearn(self) -> Any:
-        """An ordinary scikit-learn pipeline with the same predictions, for dense tables.
+        """A plain scikit-learn pipeline with the same predictions, for dense tables.
 
-        A `StandardScaler` that only centers, a `MinMaxScaler` that clips if there is a reach, and a
-        `LogisticRegression` that stands in for its decision function: its probabilities mean
-        nothing. It works in the precision of the table that it is given.
+        A `StandardScaler` that only centers, a `MinMaxScaler` that scales and clips, and a
+        `LinearSVC` with the model's coefficients, which was never fitted itself. It has a decision
+        function, but no `predict_proba`. It computes in the precision of the table.
         """
-        from sklearn.linear_model import LogisticRegression
         from sklearn.pipeline import make_pipeline
+        from sklearn.svm import LinearSVC
 
-        linear = LogisticRegression()
+        linear = LinearSVC()
         linear.classes_ = np.asarray(self.classes)
-        linear.n_features_in_, linear.n_iter_ = self.n_features, np.zeros(1, dtype=np.int32)
+        linear.n_features_in_, linear.n_iter_ = self.n_features, 0
         linear.coef_ = self._spread(self.weights, 0.0)[np.newaxis]
         linear.intercept_ = np.array([self.offset])
         return make_pipeline(*self._scalers(), linear)
@@ -108,8 +128,8 @@ class HalfspaceModel:
     def _scalers(self) -> tuple[Any, Any]:
         """(x − near)·(1/scale) + (near − center)/scale with near ≈ center, then clipped.
 
-        Centering at a number of single precision costs nothing in any precision; in one step, a
-        column that lies far from zero compared with its width would lose most of its digits.
+        A center in single precision is exact in any precision. In one step, a column that lies far
+        from zero relative to its scale would lose most of its digits.
         """
         from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
@@ -121,7 +141,7 @@ class HalfspaceModel:
         clipping = MinMaxScaler(feature_range=(-farthest, farthest), clip=has_reach)
         clipping.scale_ = self._spread(1 / scale, 1.0)
         clipping.min_ = self._spread((near - self.center) / scale, 0.0)
-        with np.errstate(over="ignore"):  # these three are only for those who look
+        with np.errstate(over="ignore"):  # shown, but not used in predictions
             clipping.data_min_ = self._spread((self.center - near) - farthest * scale, -farthest)
             clipping.data_max_ = self._spread((self.center - near) + farthest * scale, farthest)
             clipping.data_range_ = self._spread(2 * farthest * scale, 2 * farthest)
@@ -132,7 +152,7 @@ class HalfspaceModel:
         return centering, clipping
 
     def _spread(self, values: FloatArray, elsewhere: float) -> FloatArray:
-        """The values at the features of the support, and another number at all others."""
+        """The values at the features of the support, and `elsewhere` at all others."""
         spread = np.full(self.n_features, elsewhere)
         spread[self.support] = values
         return spread
@@ -140,21 +160,21 @@ class HalfspaceModel:
     def to_onnx(self) -> Any:
         """The pipeline of `to_sklearn` as an ONNX model, for other languages and runtimes.
 
-        Its input `X` takes (n, n_features) numbers of double precision. Of its outputs, `label` is
-        the prediction, and the second column of `scores` the decision function. Its labels are text
-        or whole numbers: booleans become 0 and 1.
+        The input `X` has shape (n, n_features) and double precision. The output `label` is the
+        prediction, and the second column of `scores` the decision function. Labels are strings or
+        integers; booleans become 0 and 1.
 
         Raises
         ------
         ImportError : skl2onnx is not installed
-        ValueError : a label is a fraction, or needs more than 32 bits
+        ValueError : a label is not an integer, or needs more than 32 bits
         """
         try:
             from skl2onnx import convert_sklearn
             from skl2onnx.common.data_types import DoubleTensorType
         except ImportError as error:
             raise ImportError(
-                f'ONNX models need skl2onnx ({error}): pip install "thresher[onnx]"'
+                f'to_onnx needs skl2onnx ({error}): pip install "thresher[onnx]"'
             ) from error
         _refuse_labels_beyond_onnx(self.classes)
         pipeline = self.to_sklearn()
@@ -163,17 +183,17 @@ class HalfspaceModel:
             "thresher",
             initial_types=[("X", DoubleTensorType([None, self.n_features]))],
             final_types=[("label", None), ("scores", DoubleTensorType([None, 2]))],
-            options={id(pipeline[-1]): {"zipmap": False, "raw_scores": True}},
+            options={id(pipeline[-1]): {"raw_scores": True}},
         )
 
 
-MOST_STEPS = 1e5  # widths of a column between its center and the number near it
+MOST_SCALES = 1e5  # between a center and its single-precision neighbor
 
 
 def near_in_single_precision(center: FloatArray, scale: FloatArray) -> FloatArray:
-    """The closest numbers of single precision, where they are close compared with the scale.
+    """The centers rounded to single precision, where the rounding is small relative to the scale.
 
-    Elsewhere the centers themselves: no table of single precision could tell its rows apart.
+    Elsewhere the centers themselves: rows in single precision could not be told apart anyway.
 
     Examples
     --------
@@ -182,66 +202,39 @@ def near_in_single_precision(center: FloatArray, scale: FloatArray) -> FloatArra
     """
     with np.errstate(over="ignore", invalid="ignore"):
         near: FloatArray = center.astype(np.float32).astype(np.float64)
-        is_close = np.abs(near - center) <= MOST_STEPS * scale
+        is_close = np.abs(near - center) <= MOST_SCALES * scale
     return np.where(is_close, near, center)
 
 
 def _refuse_labels_beyond_onnx(classes: list[Label]) -> None:
-    """The converter would cut them off without a word."""
+    """The converter would silently truncate them."""
     for label in classes:
         if not isinstance(label, str) and (int(label) != label or not -(2**31) <= label < 2**31):
-            raise ValueError(
-                f"a label of an ONNX model must be text or a whole number of 32 bits, got {label!r}"
-            )
+            raise ValueError(f"ONNX labels must be strings or 32-bit integers, got {label!r}")
 
 
-_CERTIFIED = (
-    "n_kept",
-    "n_pruned",
-    "weight_removed",
-    "removal_status",
-    "variance_lower",
-    "variance_upper",
-    "optimum_lower",
-    "loss",
-    "loss_gap",
-    "loss_status",
-)
-
-
-def model_of(classifier: Any) -> HalfspaceModel:
-    """What a fitted `HalfspaceClassifier` computes, with its parameters and certificates."""
-    scaling = classifier.scaling_.take(classifier.support_)
-    names = getattr(classifier, "feature_names_in_", None)
-    parameters = {
-        name: value
-        for name, value in classifier.get_params(deep=False).items()
-        if isinstance(value, (bool, int, float, str)) or value is None
-    }
+def _provenance(classifier: Any) -> dict[str, Any]:
+    parameters = {name: _plain(v) for name, v in classifier.get_params(deep=False).items()}
     trust = classifier.row_weights_
-    return HalfspaceModel(
-        n_features=int(classifier.n_features_in_),
-        feature_names=None if names is None else [str(name) for name in names],
-        classes=classifier.classes_.tolist(),
-        support=classifier.support_,
-        weights=classifier._weights,
-        offset=float(classifier._offset),
-        center=scaling.center,
-        scale=scaling.scale,
-        reach=float(scaling.reach),
-        provenance={
-            "thresher": version("thresher"),
-            "parameters": parameters,
-            "n_rows": int(trust.size),
-            "mean_trust": float(trust.mean()),
+    return {
+        "thresher": version("thresher"),
+        "parameters": {
+            name: value
+            for name, value in parameters.items()
+            if isinstance(value, (bool, int, float, str)) or value is None
         },
-        certificates=[
-            {name: _plain(getattr(outcome, name)) for name in _CERTIFIED}
-            for outcome in classifier.phases_
-        ],
-    )
+        "n_rows": int(trust.size),
+        "mean_trust": float(trust.mean()),
+    }
+
+
+def _certificate(outcome: PhaseOutcome) -> dict[str, Any]:
+    record = outcome.as_record()
+    del record["halfspace"]  # the last one is the model
+    return {name: _plain(value) for name, value in record.items()}
 
 
 def _plain(value: Any) -> Any:
+    """The value as JSON has it: no NumPy numbers, and None for what is not finite."""
     number = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(number, float) and not math.isfinite(number) else number

@@ -1,4 +1,4 @@
-"""One number for each row of a table: how far it was trusted."""
+"""Trust: how much each row of a table counts in the end, from 0 to 1."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from thresher.errors import DistrustedClass, warn_caller
 from thresher.learning import PhaseOutcome
 from thresher.validation import FloatArray
 
-LITTLE = 0.3  # mean trust below which a class is told of
+LITTLE = 0.3  # a class with less mean trust is warned about
 
 
 def trust_of_rows(phases: Sequence[PhaseOutcome], n_rows: int) -> FloatArray:
-    """The mean weight with which a row counted in the phases that looked at it, from 0 to 1.
+    """The trust in each row: its mean weight over the phases that looked at it.
 
-    The first phase looks at every row, later ones at those near the boundary. A row that every
-    phase pruned counts 0, and so does, in a phase, one that was left out for its large loss.
+    The first phase looks at every row, later ones at rows near the boundary. A row that was pruned
+    in every phase has trust 0. A phase that left a row out for its large loss counts as 0.
 
     Examples
     --------
-    >>> trust_of_rows([], 2)
-    array([0., 0.])
+    >>> from thresher import HalfspaceClassifier
+    >>> rows = np.random.default_rng(0).standard_normal((200, 4))
+    >>> model = HalfspaceClassifier(2, random_state=0).fit(rows, rows[:, 0] > 0)
+    >>> np.array_equal(trust_of_rows(model.phases_, 200), model.row_weights_)
+    True
     """
     total, n_looked = np.zeros(n_rows), np.zeros(n_rows)
     for outcome in phases:
@@ -32,10 +35,29 @@ def trust_of_rows(phases: Sequence[PhaseOutcome], n_rows: int) -> FloatArray:
     return total / np.maximum(n_looked, 1)
 
 
+def weighted_error(wrong: Any, labels: Any, trust: FloatArray) -> float:
+    """The share of trust on wrongly classified rows, measured within each class.
+
+    Each class keeps its share of the rows, so that no model gains by distrusting a whole class.
+
+    Examples
+    --------
+    >>> wrong, labels = np.array([True, False, False]), np.array(["no", "no", "yes"])
+    >>> round(weighted_error(wrong, labels, np.array([1.0, 3.0, 1.0])), 6)
+    0.166667
+    """
+    error = 0.0
+    for label in np.unique(labels):
+        own = labels == label
+        weights = trust[own] if trust[own].any() else None
+        error += float(own.mean() * np.average(wrong[own], weights=weights))
+    return error
+
+
 def warn_of_distrusted_classes(
     trust: FloatArray, signs: FloatArray, classes: Any, noise_rate: float
 ) -> None:
-    """Say so if hardly a row of a class is trusted, or all may be planted: it may be ignored.
+    """Warn if a class has little trust, or is so small that all of it could be planted.
 
     Examples
     --------
@@ -45,18 +67,15 @@ def warn_of_distrusted_classes(
     ...     warnings.simplefilter("always")
     ...     warn_of_distrusted_classes(np.array([1.0, 1.0, 0.1]), signs, ["ham", "spam"], 0.1)
     >>> print(caught[0].message)
-    the 1 rows of class 'ham' have a mean trust of 0.10 and are 33.3% of the table: either they are
-    planted, or a noise_rate of 0.1 is too large for a class of their size. Compare a smaller
-    noise_rate, or a larger reach
+    class 'ham' (1 of 3 rows) has a mean trust of 0.10: either its rows are planted, or
+    noise_rate=0.1 is too large for a class of this size. Try a smaller noise_rate or a larger reach
     """
     for label, sign in zip(classes, (-1.0, 1.0)):
         own = trust[signs == sign]
-        share = own.size / trust.size
-        if own.mean() < LITTLE or share <= noise_rate:
+        if own.mean() < LITTLE or own.size / trust.size <= noise_rate:
             warn_caller(
-                f"the {own.size} rows of class {label!r} have a mean trust of {own.mean():.2f} and "
-                f"are {share:.1%} of the table: either they are planted, or a noise_rate of "
-                f"{noise_rate:g} is too large for a class of their size. Compare a smaller "
-                "noise_rate, or a larger reach",
+                f"class {label!r} ({own.size} of {trust.size} rows) has a mean trust of "
+                f"{own.mean():.2f}: either its rows are planted, or noise_rate={noise_rate:g} is "
+                "too large for a class of this size. Try a smaller noise_rate or a larger reach",
                 DistrustedClass,
             )

@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.estimators.parameters import check_switch
-from thresher.estimators.tables import check_table, check_training_table, check_two_classes
+from thresher.estimators.checks import (
+    check_switch,
+    check_table,
+    check_training_table,
+    check_two_classes,
+)
 from thresher.validation import FloatArray, Rows, check_noise_rate, is_sparse, seed_from
 
 

@@ -15,14 +15,23 @@ import pytest
 from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, StratifiedKFold
 
 import thresher.rendering.progress
 from estimators.small import QUICK, fitted, table
 from thresher import HalfspaceClassifier, HalfspaceClassifierCV
 from thresher.errors import UncertifiedPhase
-from thresher.estimators.path import PathPoint, choose
-from thresher.estimators.trials import Trial, warn_of_uncertified
+from thresher.estimators.checks import Settings
+from thresher.estimators.cross_validation import (
+    FoldResult,
+    PathPoint,
+    choose,
+    make_folds,
+    path_of,
+    warn_of_uncertified,
+)
 from thresher.learning import PhaseOutcome
+from thresher.validation import seed_from
 
 TABLE = table()
 
@@ -97,13 +106,72 @@ def test_the_chosen_model_is_the_one_that_a_fit_with_the_choice_gives() -> None:
     ["coef_", "intercept_", "support_", "classes_", "row_weights_", "phases_", "n_iter_"],
 )
 def test_the_attributes_of_the_chosen_model_are_there(name: str) -> None:
-    assert getattr(CHOSEN, name) is getattr(CHOSEN.best_, name)
+    assert getattr(CHOSEN, name) is getattr(CHOSEN.best_estimator_, name)
 
 
 def test_predictions_are_those_of_the_chosen_model() -> None:
     assert np.array_equal(CHOSEN.predict(TABLE.X), CHOSEN.best_.predict(TABLE.X))
     scores = CHOSEN.best_.decision_function(TABLE.X)
     assert np.array_equal(CHOSEN.decision_function(TABLE.X), scores)
+
+
+def test_the_chosen_model_has_two_names() -> None:
+    again = pickle.loads(pickle.dumps(CHOSEN))
+    assert CHOSEN.best_estimator_ is CHOSEN.best_
+    assert again.best_estimator_ is again.best_
+
+
+# -- folds -----------------------------------------------------------------------------------
+
+ORDERED = np.sort(TABLE.y)
+SHUFFLED = StratifiedKFold(2, shuffle=True, random_state=0)
+
+
+def test_three_folds_are_the_default() -> None:
+    folds = [make_folds(cv, TABLE.X, TABLE.y, 5) for cv in (None, 3, np.int64(3))]
+    expected = StratifiedKFold(3, shuffle=True, random_state=5).split(TABLE.X, TABLE.y)
+    for *same, (train, test) in zip(*folds, expected):
+        assert all(np.array_equal(fold[0], train) for fold in same)
+        assert all(np.array_equal(fold[1], test) for fold in same)
+
+
+@pytest.mark.parametrize(
+    "cv",
+    [
+        SHUFFLED,
+        list(SHUFFLED.split(TABLE.X, TABLE.y)),
+        SHUFFLED.split(TABLE.X, TABLE.y),
+        [(np.isin(range(200), a), b.tolist()) for a, b in SHUFFLED.split(TABLE.X, TABLE.y)],
+    ],
+    ids=["splitter", "list", "generator", "masks and lists"],
+)
+def test_splitters_and_splits_are_taken(cv: Any) -> None:
+    assert chosen(cv=cv).path_ == CHOSEN.path_  # whose folds are those of the same splitter
+
+
+def test_one_split_is_enough() -> None:
+    is_held_out = np.where(np.arange(200) % 4, -1, 0)
+    model = chosen(cv=PredefinedSplit(is_held_out))
+    assert model.sparsity_ == 2
+    assert {point.standard_error for point in model.path_} == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("cv", "y", "message"),
+    [
+        (KFold(2), ORDERED, r"training rows of split 1 lack class -1.0; use stratified"),
+        ([(range(50), range(50, 200))], ORDERED[::-1], "split 1 lack class -1.0"),
+        ([(range(200), [])], TABLE.y, "split 1 holds out no rows"),
+        ([(range(200), [200])], TABLE.y, "index 200 is out of bounds"),
+        ([range(200)], TABLE.y, "pairs of training and test rows"),
+        ([], TABLE.y, "at least one split"),
+        (GroupKFold(2), TABLE.y, "groups"),
+    ],
+    ids=["KFold", "list", "empty", "beyond", "no pair", "none", "groups"],
+)
+def test_splits_that_cannot_be_used_are_refused(cv: Any, y: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"cv.*{message}"):
+        chosen(y=y, cv=cv)
 
 
 # -- planted rows ----------------------------------------------------------------------------
@@ -130,11 +198,10 @@ def attacked() -> tuple[np.ndarray, np.ndarray, HalfspaceClassifierCV]:
 def test_planted_rows_would_fool_a_plain_cross_validation(attacked: Any) -> None:
     X, y, model = attacked
     choices = [(p.sparsity, p.noise_rate) for p in model.path_]
-    everyone = np.ones(600)
-    trials = model._trials(X, y, choices, everyone, model._folds(y, 0), 0)
-    errors = np.reshape([trial.error for trial in trials], (len(choices), -1))
-    path = [PathPoint(*c, e.mean(), e.std(ddof=1) / 3**0.5) for c, e in zip(choices, errors)]
-    assert (choose(path).sparsity, choose(path).noise_rate) == (4, 0.0)
+    folds, settings = make_folds(3, X, y, 0), Settings.of(model.best_estimator_)
+    results = model._fits_to_folds(X, y, choices, np.ones(600), folds, settings)
+    point = choose(path_of(choices, [result.error for result in results]))
+    assert (point.sparsity, point.noise_rate) == (4, 0.0)
 
 
 def test_planted_rows_do_not_fool_the_choice(attacked: Any) -> None:
@@ -169,27 +236,27 @@ def test_phases_of_folds_without_a_certificate_are_told_once_with_their_choice(
     assert len(of_folds) == 1
     assert of_folds[0].startswith(
         "solvers missed their certificates in 2 of 2 fits to folds: "
-        "sparsity 2, noise_rate 0.02, fold 1: phases 1, 2"
+        "sparsity=2, noise_rate=0.02, fold 1: phases 1, 2"
     )
 
 
 def test_warnings_about_all_rows_name_the_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PhaseOutcome, "is_certified", property(lambda p: p.phase.index != 1))
     messages = [str(warning.message) for warning in warned(sparsities=(2,))]
-    assert messages[0].startswith("sparsity 2, noise_rate 0.02, all rows: phase 1: outlier removal")
+    assert messages[0].startswith("sparsity=2, noise_rate=0.02, all rows: phase 1: outlier removal")
 
 
 def test_at_most_five_fits_are_named() -> None:
-    trials = [Trial(2, 0.0, fold, 0.1, (1,)) for fold in range(1, 8)]
+    results = [FoldResult(2, 0.0, fold, 0.1, (1,)) for fold in range(1, 8)]
     with pytest.warns(UncertifiedPhase, match="in 7 of 7 .* fold 5: phase 1; and 2 more$"):
-        warn_of_uncertified(trials)
+        warn_of_uncertified(results)
 
 
 def test_a_class_without_trust_is_told_with_the_choice_that_trusts_it_least() -> None:
     X = np.random.default_rng(0).standard_normal((1000, 5))
     y = X[:, 0] > np.quantile(X[:, 0], 0.98)
     told = [str(w.message) for w in warned(X=X, y=y, noise_rates=(0.0, 0.1), schedule=None)]
-    assert told[0].startswith("sparsity 2, noise_rate 0.1, all rows: the 20 rows of class True")
+    assert told[0].startswith("sparsity=2, noise_rate=0.1, all rows: class True (20 of 1000 rows)")
 
 
 # -- progress --------------------------------------------------------------------------------
@@ -207,7 +274,7 @@ def test_lines_count_fits_where_there_is_no_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(thresher.rendering.progress, "LINE_EVERY", 0.0)
-    model = chosen(verbose=True)
+    model = chosen(verbose=1)
     out, lines = capsys.readouterr()
     assert out == ""
     assert [line.split(",")[0] for line in lines.splitlines()] == [
@@ -258,9 +325,11 @@ def test_no_estimator_of_a_fold_is_kept_while_others_are_fitted(
     original = HalfspaceClassifierCV._make
     monkeypatch.setattr(HalfspaceClassifierCV, "_make", make)
     model = HalfspaceClassifierCV((1, 2), (0.02,), cv=2, schedule=QUICK, random_state=0)
-    choices, folds = [(1, 0.02), (2, 0.02)], model._folds(TABLE.y, 0)
-    for trial in model._trials(TABLE.X, TABLE.y, choices, np.ones(200), folds, 0):
-        assert sum(estimator() is not None for estimator in made) <= 1, trial
+    settings, folds = model._check_parameters(), make_folds(2, TABLE.X, TABLE.y, 0)
+    made.clear()
+    choices = [(1, 0.02), (2, 0.02)]
+    for result in model._fits_to_folds(TABLE.X, TABLE.y, choices, np.ones(200), folds, settings):
+        assert sum(estimator() is not None for estimator in made) <= 1, result
     assert len(made) == 4
 
 
@@ -287,16 +356,20 @@ def test_a_backend_that_gives_all_results_at_once_is_taken() -> None:
         (r"noise_rates\[0\]", ("low",), TypeError),
         ("cv", 1, ValueError),
         ("cv", 2.0, TypeError),
-        ("cv", None, TypeError),
+        ("cv", "3", TypeError),
+        ("cv", True, TypeError),
+        ("cv", object(), ValueError),
         ("reach", -1, ValueError),
         ("scale", "yes", TypeError),
-        ("fit_intercept", 0, TypeError),
+        ("fit_intercept", 2, ValueError),
         ("schedule", {}, TypeError),
         ("random_state", "today", TypeError),
         ("n_jobs", 0, ValueError),
         ("n_jobs", "many", TypeError),
         ("n_jobs", True, TypeError),
-        ("verbose", 1, TypeError),
+        ("verbose", 2, ValueError),
+        ("verbose", 0.5, TypeError),
+        ("verbose", None, TypeError),
     ],
 )
 def test_a_parameter_outside_its_range_is_named(parameter: str, value: Any, error: type) -> None:
@@ -327,6 +400,13 @@ def test_one_class_is_refused() -> None:
 def test_equal_seeds_give_equal_paths(make: Any) -> None:
     first, second = (chosen(random_state=make(7)) for _ in range(2))
     assert first.path_ == second.path_
+
+
+def test_a_generator_is_drawn_from_once_in_a_fit() -> None:
+    used, expected = np.random.default_rng(5), np.random.default_rng(5)
+    model = chosen(random_state=used)
+    assert model.best_estimator_.random_state == seed_from(expected)
+    assert used.bit_generator.state == expected.bit_generator.state
 
 
 def test_seeds_beyond_32_bits_are_accepted() -> None:

@@ -1,0 +1,261 @@
+"""Checks of parameters, tables and labels; each error names the parameter, row or column."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import validate_data
+
+from thresher.learning import PracticalSchedule
+from thresher.validation import (
+    FloatArray,
+    Rows,
+    check_count,
+    check_noise_rate,
+    check_positive,
+    is_sparse,
+    require_in_memory,
+    seed_from,
+    sum_of_squares,
+)
+
+ALL_FEATURES = "all"
+MOST_NAMED = 5  # columns in one message
+
+# Both views of the rows remove what they suspect, and trust does not come back: each removes less,
+# and there may be more phases.
+LABEL_AWARE_SCHEDULE = PracticalSchedule(outlier_margin=1.0, max_dirty_share=0.5)
+
+
+# -- parameters ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The checked parameters of one fit, with the seed drawn from `random_state`.
+
+    Parameters
+    ----------
+    sparsity : the largest number of features; more than any table has for "all"
+    noise_rate, fit_intercept, scale, reach, label_aware : as in `HalfspaceClassifier`
+    schedule : the given schedule, or the default one
+    seed : drawn from `random_state`
+    """
+
+    sparsity: int
+    noise_rate: float
+    fit_intercept: bool
+    scale: bool
+    reach: float
+    label_aware: bool
+    schedule: PracticalSchedule
+    seed: int
+
+    @classmethod
+    def of(cls, estimator: Any) -> Settings:
+        """The parameters of a `HalfspaceClassifier`, each checked."""
+        label_aware = check_switch(estimator.label_aware, "label_aware")
+        return cls(
+            sparsity=check_sparsity(estimator.sparsity),
+            noise_rate=check_noise_rate(estimator.noise_rate),
+            fit_intercept=check_switch(estimator.fit_intercept, "fit_intercept"),
+            scale=check_switch(estimator.scale, "scale"),
+            reach=check_positive(estimator.reach, "reach"),
+            label_aware=label_aware,
+            schedule=_check_schedule(estimator.schedule, label_aware),
+            seed=seed_from(estimator.random_state),
+        )
+
+
+def check_switch(value: object, name: str) -> bool:
+    """The value as a bool; 0 and 1 count as False and True.
+
+    Examples
+    --------
+    >>> check_switch(True, "scale"), check_switch(0, "scale")
+    (True, False)
+    >>> check_switch("no", "scale")
+    Traceback (most recent call last):
+    TypeError: scale must be True or False (or 1 or 0), got 'no'
+    """
+    if not isinstance(value, (bool, np.bool_, int, np.integer)):
+        raise TypeError(f"{name} must be True or False (or 1 or 0), got {value!r}")
+    if value not in (0, 1):
+        raise ValueError(f"{name} must be True or False (or 1 or 0), got {value!r}")
+    return bool(value)
+
+
+def check_sparsity(value: object, name: str = "sparsity") -> int:
+    """The largest number of features, without a limit for "all".
+
+    Examples
+    --------
+    >>> check_sparsity(5), check_sparsity("all") > 10**9
+    (5, True)
+    """
+    if isinstance(value, str):
+        if value != ALL_FEATURES:
+            raise ValueError(f'{name} must be an integer or "all", got {value!r}')
+        return sys.maxsize
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f'{name} must be an integer or "all", got {value!r}')
+    return check_count(value, name)
+
+
+def check_n_jobs(value: object) -> int | None:
+    """The number of processes as joblib counts them: -1 means all processors.
+
+    Examples
+    --------
+    >>> check_n_jobs(None), check_n_jobs(2), check_n_jobs(-1)
+    (None, 2, -1)
+    """
+    if value is None:
+        return None
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"n_jobs must be an integer or None, got {value!r}")
+    if value == 0:
+        raise ValueError("n_jobs must be ≥ 1, or negative to count down from all CPUs, got 0")
+    return int(value)
+
+
+def _check_schedule(value: object, label_aware: bool) -> PracticalSchedule:
+    if value is None:
+        return LABEL_AWARE_SCHEDULE if label_aware else PracticalSchedule()
+    if not isinstance(value, PracticalSchedule):
+        raise TypeError(f"schedule must be a PracticalSchedule or None, got {value!r}")
+    return value
+
+
+# -- tables and labels -----------------------------------------------------------------------
+
+
+def check_training_table(estimator: Any, X: Any, y: Any) -> tuple[Rows, Any]:
+    """Finite rows, dense or CSR, and one label per row; sets the estimator's `n_features_in_`."""
+    rows, labels = _validated(estimator, X, y=y)
+    return _finite(rows, X, estimator), labels
+
+
+def check_table(estimator: Any, X: Any) -> Rows:
+    """Finite rows, dense or CSR, with the columns that the estimator was fitted to."""
+    return _finite(_validated(estimator, X, reset=False), X, estimator)
+
+
+def check_two_classes(y: Any) -> tuple[Any, FloatArray]:
+    """The two classes, sorted, and the label of each row as -1 or +1.
+
+    Examples
+    --------
+    >>> check_two_classes(np.array(["no", "yes", "no"]))
+    (array(['no', 'yes'], dtype='<U3'), array([-1.,  1., -1.]))
+    """
+    try:
+        check_classification_targets(y)
+        kind = type_of_target(y, input_name="y")
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        raise TypeError(f"y must hold the labels of two classes: {error}") from error
+    if kind not in ("binary", "unknown"):
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}: "
+            f"y has {classes.size} distinct labels."
+        )
+    if classes.size != 2:
+        raise ValueError(
+            "Classifier can't train when only one class is present: "
+            f"every label in y is {classes.tolist()[0]!r}"
+        )
+    signs: FloatArray = 2.0 * codes.astype(np.float64) - 1.0
+    return classes, signs
+
+
+def _validated(estimator: Any, X: Any, **options: Any) -> Any:
+    """The table after scikit-learn's checks; entries can still be infinite or missing."""
+    require_in_memory(X)
+    _refuse_dates(X)
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        i, j = (*np.argwhere(np.ma.getmaskarray(X))[0], 0)[:2]
+        raise ValueError(f"X[{i}, {j}] is masked; fill masked entries first")
+    try:
+        with np.errstate(over="ignore"):  # too large for a float becomes infinite: an error later
+            return validate_data(
+                estimator,
+                X,
+                accept_sparse="csr",
+                dtype=np.float64,
+                ensure_all_finite=False,
+                **options,
+            )
+    except (TypeError, ValueError, OverflowError) as error:
+        place = _first_non_number(X)
+        if place is None:
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"X must hold numbers, but {place}: {error}") from error
+
+
+def _refuse_dates(X: Any) -> None:
+    """Dates would silently become numbers in some unit."""
+    names = getattr(X, "columns", None)
+    dtypes = getattr(X, "dtypes", ()) if names is not None else [getattr(X, "dtype", None)]
+    for i, dtype in enumerate(dtypes):
+        is_temporal = getattr(dtype, "is_temporal", None)  # Polars
+        if getattr(dtype, "kind", None) in ("m", "M") or (callable(is_temporal) and is_temporal()):
+            what = "X" if names is None else f"column {names[i]!r} of X"
+            raise TypeError(f"{what} must hold numbers, got dates or times ({dtype})")
+
+
+def _first_non_number(X: Any) -> str | None:
+    """The first entry that `float` refuses, in words; None if there is none."""
+    try:
+        cells = np.asarray(X, dtype=object)
+    except ValueError:  # ragged
+        return None
+    if cells.ndim != 2:
+        return None
+    for (i, j), cell in np.ndenumerate(cells):
+        try:
+            float(cell)
+        except (TypeError, ValueError, OverflowError):
+            return f"X[{i}, {_name_of(X, j)}] is {str(cell)[:40]!r}"
+    return None
+
+
+def _name_of(X: Any, j: int) -> str:
+    names = getattr(X, "columns", None)
+    return str(j) if names is None else repr(names[j])
+
+
+def _finite(rows: Rows, X: Any, estimator: Any) -> Rows:
+    """The rows, sparse ones without duplicate entries, or an error that names columns of X."""
+    places: tuple[Any, ...]
+    if is_sparse(rows):
+        if not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
+        bad = np.flatnonzero(~np.isfinite(rows.data))
+        places = np.searchsorted(rows.indptr, bad, side="right") - 1, rows.indices[bad]
+    elif np.isfinite(sum_of_squares(rows)):
+        return rows
+    else:
+        places = np.nonzero(~np.isfinite(rows))
+    if not places[0].size:
+        return rows
+    i, j = int(places[0][0]), int(places[1][0])
+    raise ValueError(
+        f"Input X contains NaN or infinity: {_summary(places[1], X)}; the first is X[{i}, {j}] = "
+        f"{rows[i, j]}. {type(estimator).__name__} does not accept missing values: fill them, or "
+        "drop the rows"
+    )
+
+
+def _summary(bad_columns: Any, X: Any) -> str:
+    """The number of entries that are not finite, by column."""
+    columns, counts = np.unique(bad_columns, return_counts=True)
+    named = [f"{_name_of(X, j)} ({count})" for j, count in zip(columns[:MOST_NAMED], counts)]
+    more = f" and {columns.size - MOST_NAMED} more" if columns.size > MOST_NAMED else ""
+    return f"{bad_columns.size} entries, in columns {', '.join(named)}{more}"
