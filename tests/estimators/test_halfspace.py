@@ -294,10 +294,10 @@ def test_a_pruned_row_is_not_trusted_at_all() -> None:
         ("noise_rate", np.nan, ValueError),
         ("noise_rate", "low", TypeError),
         ("noise_rate", None, TypeError),
-        ("fit_intercept", 2, ValueError),
+        ("fit_intercept", 2, TypeError),
         ("fit_intercept", 1.0, TypeError),
         ("fit_intercept", "no", TypeError),
-        ("label_aware", -1, ValueError),
+        ("label_aware", -1, TypeError),
         ("scale", None, TypeError),
         ("scale", "robust", TypeError),
         ("reach", 0, ValueError),
@@ -407,9 +407,9 @@ def test_it_has_a_page_of_its_own_in_notebooks(model: HalfspaceClassifier) -> No
 @pytest.mark.parametrize("estimator", [HalfspaceClassifier(), HalfspaceClassifierCV()])
 def test_a_lazy_frame_has_to_be_collected(estimator: Any) -> None:
     lazy = pl.DataFrame(TABLE.X, schema=NAMES).lazy()
-    with pytest.raises(TypeError, match=r"X must be a table .*, got a LazyFrame: collect\(\) it"):
+    with pytest.raises(TypeError, match="X must be in memory, got a LazyFrame"):
         estimator.fit(lazy, TABLE.y)
-    with pytest.raises(TypeError, match=r"collect\(\) it first"):
+    with pytest.raises(TypeError, match="collect the lazy frame first"):
         MODEL.predict(lazy)
 
 

@@ -137,7 +137,7 @@ def test_an_impossible_parameter_is_named(rival: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize("name", RIVALS)
-@pytest.mark.parametrize("standardize", ["no", 0, None])
+@pytest.mark.parametrize("standardize", ["no", 2, None])
 def test_a_switch_is_true_or_false(name: str, standardize: Any) -> None:
     rival = clone(RIVALS[name]).set_params(standardize=standardize)
     with pytest.raises(TypeError, match=f"standardize must be True or False, got {standardize!r}"):

@@ -80,13 +80,11 @@ def check_switch(value: object, name: str) -> bool:
     (True, False)
     >>> check_switch("no", "scale")
     Traceback (most recent call last):
-    TypeError: scale must be True or False (or 1 or 0), got 'no'
+    TypeError: scale must be True or False, got 'no'
     """
-    if not isinstance(value, (bool, np.bool_, int, np.integer)):
-        raise TypeError(f"{name} must be True or False (or 1 or 0), got {value!r}")
-    if value not in (0, 1):
-        raise ValueError(f"{name} must be True or False (or 1 or 0), got {value!r}")
-    return bool(value)
+    if isinstance(value, (bool, np.bool_, int, np.integer)) and value in (0, 1):
+        return bool(value)
+    raise TypeError(f"{name} must be True or False, got {value!r}")
 
 
 def check_sparsity(value: object, name: str = "sparsity") -> int:
