@@ -94,13 +94,16 @@ def test_the_columns_of_a_frame_must_be_the_ones_learned_from(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"feature_names": ["a"] * 6}, "must differ"),
+        ({"feature_names": ["a"] * 6}, "must be distinct"),
         ({"feature_names": ["a", "b", "c", "d", "e", "\x1b[2J"]}, "control characters"),
         ({"classes": ["a", "\ud800"]}, "surrogates not allowed"),
         ({"classes": [b"a", b"b"]}, "not JSON serializable"),
         ({"provenance": {"mean": np.nan}}, "not JSON compliant"),
         ({"offset": np.inf}, "not JSON compliant"),
-        ({"feature_names": [f"{i}" + "x" * 4_000_000 for i in range(6)]}, "more than any model"),
+        (
+            {"feature_names": [f"{i}" + "x" * 4_000_000 for i in range(6)]},
+            "more than 16,777,216 bytes",
+        ),
     ],
     ids=["repeats", "control", "surrogate", "bytes", "nan", "inf", "long"],
 )

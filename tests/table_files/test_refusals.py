@@ -116,8 +116,10 @@ CASES = {
     "label far off": text("a,b\n1,2\n", "no label column 'zz'", "it has 'a', 'b'", label="zz"),
     "only the label": text("y\n1\n0\n", "no feature"),
     "only label and id": text("nr,y\n1,1\n2,0\n", "no feature", id_column="nr"),
-    "one label": text("a,y\n1,p\n2,p\n", "1 distinct label in column 'y'", "p (2)", "--label"),
-    "three labels": text("a,y\n1,p\n2,n\n3,n\n4,u\n", "3 distinct labels", "n (2), p (1), u (1)"),
+    "one label": text("a,y\n1,p\n2,p\n", "1 distinct label in column 'y'", "'p' (2)", "--label"),
+    "three labels": text(
+        "a,y\n1,p\n2,n\n3,n\n4,u\n", "3 distinct labels", "'n' (2), 'p' (1), 'u' (1)"
+    ),
     "many labels": columns("100 distinct", "and 95 more", a=np.ones(100), y=np.arange(100)),
     "missing labels": text(
         "a,y\n1,p\n2,\n3,NA\n", "no label (column 'y') in 2 rows", "row 1 (line 3)"
@@ -214,9 +216,9 @@ CASES = {
         y=[0, 1],
         feature_names=np.array([97, 10, 98], dtype=np.uint8),
     ),
-    "npz text": arrays("'X' with shape", "must hold numbers", X=[["a"], ["b"]], y=[0, 1]),
-    "npz complex": arrays("must hold numbers", X=[[1j], [0]], y=[0, 1]),
-    "npz vector": arrays("rows and columns", X=[1.0, 2.0], y=[0, 1]),
+    "npz text": arrays("'X' with shape", "matrix of numbers", X=[["a"], ["b"]], y=[0, 1]),
+    "npz complex": arrays("matrix of numbers", X=[[1j], [0]], y=[0, 1]),
+    "npz vector": arrays("matrix of numbers", X=[1.0, 2.0], y=[0, 1]),
     "npz no rows": arrays("no rows", X=np.empty((0, 2)), y=[]),
     "npz no columns": arrays("0 features", X=np.empty((2, 0)), y=[0, 1]),
     "npz nothing": arrays("neither 'X' nor", "'Z'", Z=X),

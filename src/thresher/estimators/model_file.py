@@ -10,9 +10,8 @@ import json
 import math
 import re
 import stat
-from collections.abc import Iterable
+from collections import Counter
 from dataclasses import asdict
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +22,17 @@ from thresher.errors import DamagedFile
 from thresher.estimators.columns import FARTHEST, NARROWEST
 from thresher.estimators.model import HalfspaceModel, Label
 from thresher.files import write_text
-from thresher.validation import FloatArray
+from thresher.validation import FloatArray, check_count, check_number
+from thresher.wording import one_line
 
 FORMAT, VERSION = "thresher-model", 1
 MAX_BYTES = 2**24  # a model of half a million features with names of 28 characters
 MAX_MARKS = 2**20  # commas, or colons and brackets: a value costs far more memory than its bytes
 MAX_FEATURES = 10_000_000
-MAX_NAME, MAX_DIGITS = 10_000, 400  # characters
-MAX_VALUES, MAX_DEPTH = 100_000, 20  # of what is only kept: how many, how deep in each other
+MAX_DEPTH = 20  # of values in values
 LARGEST_SCORE = 1e307  # sums on the way to it stay finite, whatever their order
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # but tabs and line ends
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # all but tabs and line ends
 _REFUSED = (ValueError, TypeError, KeyError, RecursionError, OverflowError)
 
 
@@ -42,7 +41,7 @@ def save_model(model: HalfspaceModel, path: str | Path) -> None:
 
     Raises
     ------
-    ValueError : `load_model` would refuse the file: of two features with one name, say
+    ValueError : `load_model` would refuse the file, for example because feature names are repeated
 
     Examples
     --------
@@ -73,8 +72,8 @@ def load_model(path: str | Path) -> HalfspaceModel:
 
     Raises
     ------
-    FileNotFoundError : there is no such file
-    DamagedFile : it is not such a file, not whole, of a later version, or larger than any model
+    FileNotFoundError : the file does not exist
+    DamagedFile : it is not a model file, incomplete, of a later version, or larger than any model
     """
     path = Path(path)
     try:
@@ -94,7 +93,7 @@ def _bytes_of(path: Path) -> bytes:
     if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for its other end
         raise ValueError("it is a device or a pipe")
     if status.st_size > MAX_BYTES:
-        raise ValueError(f"{status.st_size} bytes are more than any model has")
+        raise ValueError(f"it has {status.st_size:,} bytes, a model at most {MAX_BYTES:,}")
     with path.open("rb") as file:
         return file.read(MAX_BYTES + 1)
 
@@ -102,9 +101,9 @@ def _bytes_of(path: Path) -> bytes:
 def _reason(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"{error.args[0]} is missing"
-    if isinstance(error, json.JSONDecodeError):
-        return f"it is no JSON: {error}"
-    return str(error)[:200] or type(error).__name__
+    if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)):
+        return f"not valid JSON: {error}"
+    return one_line(error, 200) or type(error).__name__
 
 
 # -- from bytes to values --------------------------------------------------------------------
@@ -112,75 +111,94 @@ def _reason(error: Exception) -> str:
 
 def _model_in(data: bytes) -> HalfspaceModel:
     if len(data) > MAX_BYTES:
-        raise ValueError(f"more than {MAX_BYTES} bytes are more than any model has")
+        raise ValueError(f"it has more than {MAX_BYTES:,} bytes")
     if data.count(b",") > MAX_MARKS or sum(map(data.count, (b"[", b"{", b":"))) > MAX_MARKS:
         raise ValueError("it has more commas, colons or brackets than any model")
     content = json.loads(
         data.decode("utf-8"),
-        parse_constant=_no_number,
-        parse_int=_short_number,
+        parse_constant=_finite,
+        parse_float=_finite,
         object_pairs_hook=_without_repeats,
     )
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ValueError(f"its format is not {FORMAT!r}")
+    if type(version := content.get("version")) is not int or version != VERSION:
+        raise ValueError(f"version must be {VERSION}, got {version!r}")
+    if unknown := set(content) - {"format", "version", *HalfspaceModel.__dataclass_fields__}:
+        raise ValueError(f"unknown field {min(unknown)!r}")
+    for name, value in content.items():
+        _refuse_odd_text(value, name)
     return _model_of(content)
 
 
-def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is no number")
-
-
-def _short_number(text: str) -> int:
-    if len(text) > MAX_DIGITS:  # the time that it takes grows with their square
-        raise ValueError(f"a number has more than {MAX_DIGITS} digits")
-    return int(text)
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"{text} is not a finite number")
+    return number
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
-        raise ValueError("it says something twice")
+        (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"duplicate key {name!r}")
     return content
+
+
+def _refuse_odd_text(value: Any, name: str) -> None:
+    """All text must be writable to a file, and to a terminal without controlling it."""
+    level, texts = [value], []
+    for _ in range(MAX_DEPTH):
+        texts += [one for one in level if isinstance(one, str)]
+        level = [part for one in level if isinstance(one, (dict, list)) for part in _parts(one)]
+    if level:
+        raise ValueError(f"{name} is nested more than {MAX_DEPTH} deep")
+    text = "".join(texts)
+    if _CONTROL.search(text):
+        raise ValueError(f"{name} has control characters")
+    text.encode()  # half a surrogate pair is a ValueError
+
+
+def _parts(value: dict[str, Any] | list[Any]) -> list[Any]:
+    return [*value, *value.values()] if isinstance(value, dict) else value
 
 
 # -- from values to a model ------------------------------------------------------------------
 
 
-def _model_of(content: object) -> HalfspaceModel:
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"its format is not {FORMAT}")
-    if type(version := content.get("version")) is not int or version != VERSION:
-        raise ValueError(f"version must be {VERSION}, got {str(version)[:40]}")
-    known = {"format", "version", *HalfspaceModel.__dataclass_fields__}
-    if unknown := sorted(set(content) - known):
-        raise ValueError(f"{unknown[0][:40]!r} is none of its fields")
-    n_features = _whole(content["n_features"], "n_features", 1, MAX_FEATURES)
-    n_used = len(_kind(content["support"], list, "support"))
-    numbers = {
-        name: _numbers(content[name], name, n_used) for name in ("weights", "center", "scale")
-    }
-    if not (numbers["scale"] >= NARROWEST).all():
-        raise ValueError(f"scale must hold positive numbers, of at least {NARROWEST:.3g}")
-    reach = math.inf if content["reach"] is None else _number(content["reach"], "reach")
+def _model_of(content: dict[str, Any]) -> HalfspaceModel:
+    n_features = check_count(content["n_features"], "n_features")
+    if n_features > MAX_FEATURES:
+        raise ValueError(f"n_features must be at most {MAX_FEATURES:,}")
+    support = _support(content["support"], n_features)
+    weights, center, scale = (
+        _numbers(content[name], name, support.size) for name in ("weights", "center", "scale")
+    )
+    if not (scale >= NARROWEST).all():
+        raise ValueError(f"scale must be at least {NARROWEST:.3g}")
+    reach = math.inf if content["reach"] is None else check_number(content["reach"], "reach")
     if not reach > 0:
-        raise ValueError(f"reach must be positive, got {reach}")
-    offset = _number(content["offset"], "offset")
-    _refuse_endless_scores(numbers["weights"], offset, reach)
+        raise ValueError(f"reach must be greater than 0, got {reach}")
+    offset = check_number(content["offset"], "offset")
+    _refuse_overflow(weights, offset, reach)
+    if not isinstance(content["provenance"], dict):
+        raise TypeError("provenance must be a dict")
     return HalfspaceModel(
         n_features=n_features,
         feature_names=_names(content["feature_names"], n_features),
         classes=_classes(content["classes"]),
-        support=_support(content["support"], n_features),
+        support=support,
+        weights=weights,
         offset=offset,
+        center=center,
+        scale=scale,
         reach=reach,
-        provenance=_plain(_kind(content["provenance"], dict, "provenance"), "provenance"),
-        certificates=[
-            _plain(_kind(one, dict, f"certificates[{k}]"), f"certificates[{k}]")
-            for k, one in enumerate(_kind(content["certificates"], list, "certificates"))
-        ],
-        **numbers,
+        provenance=content["provenance"],
+        certificates=_list(content["certificates"], "certificates", {dict}),
     )
 
 
-def _refuse_endless_scores(weights: FloatArray, offset: float, reach: float) -> None:
+def _refuse_overflow(weights: FloatArray, offset: float, reach: float) -> None:
     """Every row must get a finite score: Σ|weights|·reach + |offset| bounds them all."""
     with np.errstate(over="ignore"):
         largest = float(np.abs(weights).sum()) * min(reach, FARTHEST) + abs(offset)
@@ -188,48 +206,27 @@ def _refuse_endless_scores(weights: FloatArray, offset: float, reach: float) -> 
         raise ValueError("weights, reach and offset are so large that scores would overflow")
 
 
-def _kind(value: Any, kind: type, name: str) -> Any:
-    if not isinstance(value, kind):
-        raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
-    return value
-
-
-def _whole(value: Any, name: str, lowest: int, highest: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
-        raise ValueError(f"{name} must be a whole number from {lowest} to {highest}")
-    return value
-
-
-def _number(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{name} must be a number, got {type(value).__name__}")
-    if not math.isfinite(number := float(value)):
-        raise ValueError(f"{name} must be finite")
-    return number
-
-
-def _kinds(values: Any, kinds: set[type], name: str, length: int) -> list[Any]:
-    """A list of that many values, each of one of the kinds and of no other."""
-    if len(_kind(values, list, name)) != length:
-        raise ValueError(f"{name} must hold {length} values, got {len(values)}")
+def _list(values: Any, name: str, kinds: set[type], length: int | None = None) -> list[Any]:
+    """A list, of that length if there is one, whose values are of these types and no other."""
+    if not isinstance(values, list):
+        raise TypeError(f"{name} must be a list, got {type(values).__name__}")
+    if length is not None and len(values) != length:
+        raise ValueError(f"{name} must have length {length}, got {len(values)}")
     if not kinds.issuperset(map(type, values)):
         place = next(i for i, value in enumerate(values) if type(value) not in kinds)
         allowed = " or ".join(sorted(kind.__name__ for kind in kinds))
         raise TypeError(f"{name}[{place}] must be {allowed}, got {type(values[place]).__name__}")
-    return list(values)
+    return values
 
 
 def _numbers(values: Any, name: str, length: int) -> FloatArray:
-    numbers = np.array(_kinds(values, {int, float}, name, length), dtype=np.float64)
-    if not np.isfinite(numbers).all():
-        raise ValueError(f"{name} must be finite")
-    return numbers
+    return np.array(_list(values, name, {int, float}, length), dtype=np.float64)
 
 
-def _support(values: list[Any], n_features: int) -> NDArray[np.intp]:
-    indices = np.array(_kinds(values, {int}, "support", len(values)), dtype=np.intp)
+def _support(values: Any, n_features: int) -> NDArray[np.intp]:
+    indices = np.array(_list(values, "support", {int}), dtype=np.intp)
     if not ((indices >= 0) & (indices < n_features)).all():
-        raise ValueError(f"support must lie from 0 to {n_features - 1}")
+        raise ValueError(f"support must lie between 0 and {n_features - 1}")
     if not (indices[1:] > indices[:-1]).all():
         raise ValueError("support must be ascending")
     return indices
@@ -238,68 +235,18 @@ def _support(values: list[Any], n_features: int) -> NDArray[np.intp]:
 def _names(values: Any, n_features: int) -> list[str] | None:
     if values is None:
         return None
-    names = _kinds(values, {str}, "feature_names", n_features)
-    if max(map(len, names)) > MAX_NAME or not _is_ordinary("".join(names)):
-        for i, name in enumerate(names):
-            _text(name, f"feature_names[{i}]")
+    names = _list(values, "feature_names", {str}, n_features)
     if len(set(names)) != n_features:
-        raise ValueError("feature_names must differ from each other")
+        raise ValueError("feature_names must be distinct")
     return names
 
 
-def _is_ordinary(text: str) -> bool:
-    return text.isascii() and text.isprintable()
-
-
-def _text(value: Any, name: str) -> str:
-    """A text that can be written to a file, and to a terminal without steering it."""
-    if len(_kind(value, str, name)) > MAX_NAME:
-        raise ValueError(f"{name} has more than {MAX_NAME} characters")
-    if _CONTROL.search(value):
-        raise ValueError(f"{name} has control characters")
-    value.encode()  # half a surrogate pair is a ValueError
-    return str(value)
-
-
 def _classes(values: Any) -> list[Label]:
-    if len(_kind(values, list, "classes")) != 2:
-        raise ValueError(f"classes must hold two labels, got {len(values)}")
-    for value in values:
-        if isinstance(value, str):
-            _text(value, "a class")
-        elif not isinstance(value, (bool, int, float)):
-            raise TypeError(f"classes must hold text or numbers, got {type(value).__name__}")
-        elif not math.isfinite(value):
-            raise ValueError("classes must hold finite numbers")
-    if type(values[0]) is not type(values[1]) or not values[0] < values[1]:
-        raise ValueError("classes must hold two labels of one kind, in order")
-    array = np.asarray(values)  # which is what predictions are taken from
-    if array.dtype == object or any(type(one) is not type(values[0]) for one in array.tolist()):
-        raise ValueError("classes must hold whole numbers of at most 64 bits")
-    return list(values)
-
-
-def _plain(value: Any, name: str) -> Any:
-    """What is only kept and shown: finite numbers and text, not too many and not too deep."""
-    level, n_values = [value], 1
-    for _ in range(MAX_DEPTH):
-        level = [part for one in level for part in _parts(one, name)]
-        n_values += len(level)
-        if n_values > MAX_VALUES:
-            raise ValueError(f"{name} holds more than {MAX_VALUES} values")
-    if level:
-        raise ValueError(f"{name} has values in values more than {MAX_DEPTH} deep")
-    return value
-
-
-def _parts(value: Any, name: str) -> Iterable[Any]:
-    """What a value is made of, once it has been checked itself."""
-    if isinstance(value, dict):
-        return chain(value, value.values())
-    if isinstance(value, list):
-        return value
-    if isinstance(value, str):
-        _text(value, f"text in {name}")
-    elif isinstance(value, float):
-        _number(value, f"a number in {name}")
-    return ()
+    first, second = _list(values, "classes", {str, bool, int, float}, 2)
+    if type(first) is not type(second):
+        raise TypeError("classes must be two texts, two numbers or two booleans")
+    if not first < second:
+        raise ValueError("classes must be ascending")
+    if type(first) is int and not (first >= -(2**63) and second < 2**63):
+        raise ValueError("classes must fit in 64 bits")
+    return [first, second]

@@ -151,7 +151,7 @@ def _rows(path: Path, arrays: _Arrays) -> Rows:
             raise UnreadableTable(
                 path,
                 f"has 'X' with shape {X.shape} and type {X.dtype}",
-                advice="it must hold numbers, in rows and columns",
+                advice="it must be a matrix of numbers",
             )
         if not len(X):
             raise UnreadableTable(path, "has no rows in 'X'", advice="check how it was written")

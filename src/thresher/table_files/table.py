@@ -114,7 +114,7 @@ def refuse_other_than_two(
     if len(values) == 2 or (len(values) == 1 and request.features is not None):
         return
     order = np.argsort(-counts, kind="stable")
-    found = [f"{shortened(str(values[i]))} ({counts[i]:,})" for i in order]
+    found = [f"{shortened(str(values[i]))!r} ({counts[i]:,})" for i in order]
     raise UnreadableTable(
         path,
         f"has {count(len(values), 'distinct label')} in column {name!r}: {some(found, limit=5)}",
