@@ -82,13 +82,13 @@ def test_simulate_succeeds_and_says_nothing_on_stderr(simulated) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_simulate_writes_the_records_and_the_picture(simulated) -> None:
+def test_simulate_writes_the_records_and_the_figure(simulated) -> None:
     done, folder = simulated
     json.loads((folder / "runs.json").read_text(), parse_constant=refuse_constant)
     assert [run.seed for run in load_runs(folder / "runs.json")] == [0, 1]
     assert (folder / "runs.png").read_bytes().startswith(b"\x89PNG")
     assert "Records: runs.json" in done.stdout
-    assert "Picture: runs.png" in done.stdout
+    assert "Figure: runs.png" in done.stdout
 
 
 def test_simulate_tells_the_first_seed_and_the_summary(simulated) -> None:
@@ -107,13 +107,13 @@ def test_verbose_tells_every_seed(tmp_path: Path, call_cli) -> None:
 def test_without_noise_nobody_is_needed(tmp_path: Path, call_cli) -> None:
     done = call_cli(f"{SIMULATE} --noise-rate 0", tmp_path)
     assert done.returncode == 0
-    assert "all of them clean" in done.stdout
+    assert "rows, all clean" in done.stdout
 
 
 def test_another_method_may_learn(tmp_path: Path, call_cli) -> None:
     done = call_cli(f"{SIMULATE} --method zhang-2018 --figure runs.png", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "learned by Zhang 2018; at most 120 labels" in done.stdout
+    assert "method Zhang 2018; at most 120 labels" in done.stdout
     assert "Seed 0: finished\n" in done.stdout and "phase" not in done.stdout
 
 
@@ -225,7 +225,7 @@ def test_an_interrupt_says_what_is_saved(monkeypatch, capsys, tmp_path) -> None:
     assert [run.seed for run in load_runs(path)] == [0]
 
 
-def test_a_picture_without_matplotlib_is_refused_before_the_work(tmp_path: Path) -> None:
+def test_a_figure_without_matplotlib_is_refused_before_the_work(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules.update(matplotlib=None, rich=None); "
         "from thresher.cli import main; sys.exit(main(sys.argv[1:]))"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import joblib
 import numpy as np
@@ -14,6 +14,7 @@ import pytest
 from thresher.errors import DamagedFile, UncertifiedPhase
 from thresher.experiments import (
     DISTRIBUTIONS,
+    SimulatedPhase,
     SimulatedRun,
     SimulationSpec,
     load_runs,
@@ -71,6 +72,12 @@ def test_the_last_phase_gives_the_error_and_the_sums_agree(run: SimulatedRun) ->
     assert run.n_labels == sum(phase.n_labels for phase in run.phases) <= 120
     assert run.n_draws == sum(phase.n_draws for phase in run.phases)
     assert run.n_queries == sum(phase.n_queries for phase in run.phases)
+
+
+def test_every_number_of_a_phase_is_recorded() -> None:
+    not_numbers = {"phase", "halfspace", "row_ids", "row_weights", "is_left_out"}
+    numbers = {field.name for field in fields(PhaseOutcome)} - not_numbers
+    assert numbers <= {field.name for field in fields(SimulatedPhase)}
 
 
 def test_the_first_band_is_everything_and_the_others_are_not(run: SimulatedRun) -> None:

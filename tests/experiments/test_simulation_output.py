@@ -97,7 +97,7 @@ def test_a_failed_seed_is_told_with_its_reason_and_left_out_of_the_quantiles(
 def test_seeds_that_all_failed_still_give_a_summary(run: SimulatedRun) -> None:
     nothing = replace(failed(run), phases=(), error=None, label_floor=None)
     assert "0 of 1 seeds finished" in describe_seeds([nothing])
-    assert "no phase was finished" in describe_phases(nothing)
+    assert "no phase finished" in describe_phases(nothing)
 
 
 def test_the_target_is_reached_by_those_at_or_below_it(run: SimulatedRun) -> None:
@@ -106,9 +106,9 @@ def test_the_target_is_reached_by_those_at_or_below_it(run: SimulatedRun) -> Non
     assert "reached by 2 of 3 seeds" in describe_seeds(runs)
 
 
-def test_a_spec_tells_what_the_learner_is_told_only_if_it_is_not_the_truth() -> None:
-    assert "told" not in describe_spec(SPEC)
-    assert "the learner is told 0.2" in describe_spec(replace(SPEC, told_noise_rate=0.2))
+def test_the_assumed_noise_rate_is_shown_only_if_it_is_not_the_truth() -> None:
+    assert "assumes" not in describe_spec(SPEC)
+    assert "the learner assumes 0.2" in describe_spec(replace(SPEC, told_noise_rate=0.2))
 
 
 @pytest.mark.parametrize("error", [0.3, 0.0123, 0.00049, 3e-9, 0.0])
@@ -116,7 +116,7 @@ def test_a_written_rate_keeps_two_digits(error: float) -> None:
     assert float(rate(error)) == pytest.approx(error, rel=0.05)
 
 
-# -- the picture -------------------------------------------------------------------------------
+# -- the figure --------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -127,14 +127,14 @@ def draw_runs():
     return draw_runs
 
 
-def test_the_picture_is_drawn_from_records_alone(run, draw_runs, tmp_path) -> None:
+def test_the_figure_is_drawn_from_records_alone(run, draw_runs, tmp_path) -> None:
     again = SimulatedRun.from_record(run.as_record())
     draw_runs([again, failed(again)], tmp_path / "runs.png")
     assert (tmp_path / "runs.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_picture_of_failures_and_of_zero_errors_is_drawn(run, draw_runs, tmp_path) -> None:
+def test_a_figure_of_failures_and_of_zero_errors_is_drawn(run, draw_runs, tmp_path) -> None:
     nothing = replace(failed(run), phases=(), error=None)
     perfect = replace(run, phases=tuple(replace(phase, error=0.0) for phase in run.phases))
     for name, runs in {"nothing": [nothing], "both": [nothing, perfect]}.items():

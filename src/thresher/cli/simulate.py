@@ -9,29 +9,36 @@ from thresher.cli.verb import Verb, refusing_misuse
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what `thresher simulate` takes."""
+    """Declare the options of `thresher simulate`."""
     parser.usage = "thresher simulate [options]"
     add = parser.add_argument
-    add("--features", type=int, default=500, metavar="D", help="length of a row (500)")
-    add("--sparsity", type=int, default=10, metavar="S", help="features that matter (10)")
-    add("--noise-rate", type=float, default=0.05, metavar="N", help="dirty share (0.05)")
-    add("--told-noise-rate", type=float, metavar="N", help="what the learner believes (the truth)")
-    names = "gaussian, laplace, logistic, uniform, exponential or student-t"
+    add("--features", type=int, default=500, metavar="D", help="number of features (default: 500)")
+    sparsity = "number of features that matter (default: 10)"
+    add("--sparsity", type=int, default=10, metavar="S", help=sparsity)
+    dirty = "share of dirty rows (default: 0.05)"
+    add("--noise-rate", type=float, default=0.05, metavar="N", help=dirty)
+    assumed = "noise rate the learner assumes (default: N)"
+    add("--told-noise-rate", type=float, metavar="A", help=assumed)
+    names = "gaussian (default), laplace, logistic, uniform, exponential, student-t"
     add("--distribution", default="gaussian", metavar="NAME", help=names)
-    add("--adversary", metavar="NAME", help="in-band-mass, none, ...; a wrong name lists all")
-    add("--strength", type=float, metavar="C", help="of the adversary (its own default)")
-    add("--label-budget", type=int, metavar="M", help="most labels to pay (10 x the floor)")
-    add("--target-error", type=float, metavar="E", help="where to stop (1%%, or noise/5)")
-    add("--method", default="thresher", metavar="NAME", help="who learns; a wrong name lists all")
-    add("--seeds", type=seeds, default="5", help="how many, or which: 0-9 or 1,5,7 (5)")
-    add("--verbose", action="store_true", help="tell the phases of every seed, not of the first")
-    add("--json", type=new_file, metavar="FILE", help="write the records, seed by seed")
-    picture = new_file_ending_in(".png")
-    add("--figure", type=picture, metavar="FILE.png", help="draw error and dirt by phase")
+    adversary = "default: in-band-mass; an unknown name lists all"
+    add("--adversary", metavar="NAME", help=adversary)
+    add("--strength", type=float, metavar="C", help="strength of the adversary (default: its own)")
+    budget = "maximum number of labels (default: 10 x floor)"
+    add("--label-budget", type=int, metavar="M", help=budget)
+    error = "error at which to stop (default: max(1%%, N/5))"
+    add("--target-error", type=float, metavar="E", help=error)
+    method = "default: thresher; an unknown name lists all"
+    add("--method", default="thresher", metavar="NAME", help=method)
+    add("--seeds", type=seeds, default="5", help="how many, or which: 0-9 or 1,5,7 (default: 5)")
+    add("--verbose", action="store_true", help="show the phases of every seed, not just the first")
+    add("--json", type=new_file, metavar="FILE", help="write the records, updated after each seed")
+    figure = new_file_ending_in(".png")
+    add("--figure", type=figure, metavar="FILE.png", help="draw error and dirty shares by phase")
 
 
 def _run(options: argparse.Namespace) -> None:
-    """Run the seeds and tell about them."""
+    """Run the seeds and print what came out."""
     from thresher.experiments import SimulationSpec  # here, so that --help stays quick
     from thresher.experiments.simulation_output import Output, simulate
 
@@ -54,7 +61,7 @@ def _run(options: argparse.Namespace) -> None:
 
 VERB = Verb(
     name="simulate",
-    summary="learn from rows that a simulated adversary poisons, and tell phase by phase",
+    summary="learn from simulated, poisoned rows and show every phase",
     example="thresher simulate --features 60 --sparsity 3 --seeds 2",
     add_options=_add_options,
     run=_run,

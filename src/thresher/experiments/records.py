@@ -1,4 +1,4 @@
-"""What came out of a simulated run, as a record that a JSON file holds and gives back."""
+"""The record of a simulated run, and the JSON file that holds such records."""
 
 from __future__ import annotations
 
@@ -17,27 +17,20 @@ FORMAT, VERSION = "thresher-simulation", 2
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedPhase:
-    """One phase of a run: what the learner's record says, and what only the laboratory knows.
+    """One phase of a run: the numbers of the learner's `PhaseOutcome`, and what only we know.
+
+    Fields that are not listed here have the name and meaning they have in `PhaseOutcome`.
 
     Parameters
     ----------
-    index : which phase, from 1
-    band_width : how far from the boundary rows were drawn; None for everywhere
-    l2_radius, outlier_fraction : what the phase was asked
-    n_draws, n_kept, n_pruned, weight_removed : how it came to its trusted rows
-    removal_status, variance_lower, variance_upper, optimum_lower : what is proven about them
-    n_queries, n_labels, n_labels_used : what it asked, paid and fitted
-    loss, loss_gap, loss_status : the hinge loss and its proven distance from the least
-    fresh_error : share of newly bought labels that the previous halfspace gets wrong; None at first
-    dirty_rows, dirty_weight, dirty_labels : dirty share of the rows drawn, of the trust that was
-        left to them, and of the labels bought
+    index : number of the phase, ≥ 1
+    band_width : rows were drawn up to this far from the boundary; None for everywhere
+    l2_radius, outlier_fraction : parameters of the phase
+    fresh_error : as in `PhaseOutcome`; None in the first phase
+    dirty_rows, dirty_weight, dirty_labels : dirty share of the rows drawn, of their weight after
+        outlier removal, and of the labels bought
     error, error_standard_error : how often the phase's halfspace is wrong on clean rows; the
         standard error is 0 where the rate is exact
-
-    Examples
-    --------
-    >>> "dirty_labels" in SimulatedPhase.__dataclass_fields__
-    True
     """
 
     index: int
@@ -75,17 +68,17 @@ class SimulatedRun:
     spec, seed : what was run
     versions : of the software that ran it
     status : "finished", or "failed" when something was raised; `message` then says what, and
-        everything else is how far it got
+        everything else is how far the run got
     error, error_standard_error : of the last halfspace; None without one
-    n_labels, n_queries, n_draws : distinct labels, rows drawn by weight (for a method other than
-        Thresher, labels asked for, repetitions too), instances drawn
+    n_labels, n_queries, n_draws : distinct labels, rows drawn by weight (for a rival: labels
+        requested, counting repetitions), instances drawn
     label_floor : labels that any active learner needs for the target error, or, without a target,
         for the error reached
     seconds : the learner's own time, without the oracle's
-    n_uncertified : phases that missed a certificate, each with an `UncertifiedPhase` warning
-    phases : one record for each finished phase; none of a method other than Thresher
-    dirty_labels : dirty share of all labels that were asked for; None without labels, and in
-        records from before it was noted
+    n_uncertified : phases without a certificate, each with an `UncertifiedPhase` warning
+    phases : one record for each finished phase; empty for a rival
+    dirty_labels : dirty share of all labels requested; None without labels, and in records from
+        before this field existed
 
     Examples
     --------
@@ -113,7 +106,7 @@ class SimulatedRun:
 
     @property
     def error_floor(self) -> float:
-        """The error that no method can promise to beat at the run's noise rate."""
+        """The error that no method can guarantee to beat at the run's noise rate."""
         return self.spec.error_floor
 
     def as_record(self) -> dict[str, Any]:
@@ -137,7 +130,7 @@ class SimulatedRun:
 
 
 def save_runs(path: str | Path, runs: Iterable[SimulatedRun]) -> None:
-    """Write the runs to a JSON file, at once: an interrupt leaves the old file or the new one."""
+    """Write the runs to a JSON file; an interrupt leaves either the old file or the new one."""
     content = {"format": FORMAT, "version": VERSION, "runs": [run.as_record() for run in runs]}
     write_text(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
 
@@ -147,7 +140,7 @@ def load_runs(path: str | Path) -> list[SimulatedRun]:
 
     Raises
     ------
-    DamagedFile : the file is not one of these
+    DamagedFile : the file was not written by `save_runs`, or by another version of it
 
     Examples
     --------

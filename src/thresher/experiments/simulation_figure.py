@@ -1,4 +1,4 @@
-"""The picture of simulated runs, from their records alone."""
+"""The figure of simulated runs, from their records alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SMALLEST_ERROR = 1e-5  # a logarithmic axis has no zero, and an error may be zer
 
 
 def draw_runs(runs: Sequence[SimulatedRun], out: str | Path) -> None:
-    """Write the picture: error by phase on the left, dirty shares by phase on the right."""
+    """Write the figure: error by phase on the left, dirty shares by phase on the right."""
     figure = Figure(figsize=(11, 4.8), layout="constrained")
     left, right = figure.subplots(1, 2)
     _draw_errors(left, runs)
@@ -37,13 +37,7 @@ def draw_runs(runs: Sequence[SimulatedRun], out: str | Path) -> None:
 def by_phase(
     runs: Sequence[SimulatedRun], value: Callable[[SimulatedPhase], float | None]
 ) -> FloatArray:
-    """One row a run and one column a phase; NaN where a run has no such phase or value.
-
-    Examples
-    --------
-    >>> by_phase([], lambda phase: phase.error).shape
-    (0, 0)
-    """
+    """One row per run and one column per phase; NaN where a run has no such phase or value."""
     table = np.full((len(runs), max((len(run.phases) for run in runs), default=0)), np.nan)
     for row, run in enumerate(runs):
         for column, phase in enumerate(run.phases):
@@ -53,19 +47,13 @@ def by_phase(
 
 
 def median_by_phase(table: FloatArray) -> FloatArray:
-    """The median of each column over the runs that have a value there.
-
-    Examples
-    --------
-    >>> median_by_phase(np.array([[0.3, 0.1, np.nan], [0.2, np.nan, np.nan]]))
-    array([0.25, 0.1 ,  nan])
-    """
+    """The median of each column over the runs that have a value there; NaN if none has."""
     known = [column[np.isfinite(column)] for column in table.T]
     return np.array([np.median(column) if column.size else np.nan for column in known])
 
 
 def carried_forward(table: FloatArray) -> FloatArray:
-    """The table with the last value of each run in the phases that the run did not need.
+    """The table with each run's last value repeated in the phases that it did not need.
 
     Examples
     --------
@@ -92,7 +80,7 @@ def _draw_errors(axes: Any, runs: Sequence[SimulatedRun]) -> None:
         axes.plot(phases, medians, color=ERROR, linewidth=3, marker="o", label=label)
     _mark_failures(axes, runs, table)
     if spec.error_floor > 0:
-        label = f"floor {spec.error_floor:.3g}: no method can promise less"
+        label = f"floor {spec.error_floor:.3g}: no method can guarantee less"
         axes.axhline(spec.error_floor, color="black", linestyle="--", label=label)
     if spec.target_error is not None:
         label = f"target {spec.target_error:.3g}"
@@ -133,7 +121,7 @@ def _draw_dirt(axes: Any, runs: Sequence[SimulatedRun]) -> None:
         axes.plot(phases, median_by_phase(table), linewidth=3, label=label, **style)
     rate = runs[0].spec.noise_rate
     axes.axhline(rate, color="black", linestyle=":", label=f"noise rate {rate:.3g}")
-    highest = max(axes.get_ylim()[1], 0.05)  # shares of zero need an axis, too
+    highest = max(axes.get_ylim()[1], 0.05)  # shares of zero need an axis
     axes.set_ylim(0, (1 + HEADROOM) * highest)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     axes.set_ylabel("dirty share")
@@ -142,7 +130,7 @@ def _draw_dirt(axes: Any, runs: Sequence[SimulatedRun]) -> None:
 
 
 def _draw_lines(axes: Any, table: FloatArray, **style: Any) -> None:
-    """One thin line a run."""
+    """One thin line per run."""
     phases = np.arange(1, table.shape[1] + 1)
     for row in table:
         axes.plot(phases, row, linewidth=0.8, alpha=0.45, markersize=2.5, **style)

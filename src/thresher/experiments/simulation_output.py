@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +16,7 @@ import numpy as np
 from thresher.errors import ThresherError, UncertifiedPhase
 from thresher.experiments.records import SimulatedPhase, SimulatedRun, save_runs
 from thresher.experiments.simulation import run_simulation
-from thresher.experiments.spec import NO_ADVERSARY, THRESHER, SimulationSpec
+from thresher.experiments.spec import THRESHER, SimulationSpec
 from thresher.learning import PracticalSchedule
 from thresher.rendering.progress import progress
 from thresher.rendering.text import Column, count, decimals, format_columns, rate, share
@@ -27,18 +27,13 @@ QUANTILES = {"best": 0.0, "25%": 0.25, "median": 0.5, "75%": 0.75, "worst": 1.0}
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """What is told and where it goes.
+    """What is shown and which files are written.
 
     Parameters
     ----------
-    verbose : tell the phases of every seed, not only of the first
-    json : file of the records, rewritten after every seed; None for none
-    figure : file of the picture; None for none
-
-    Examples
-    --------
-    >>> Output(verbose=True)
-    Output(verbose=True, json=None, figure=None)
+    verbose : show the phases of every seed, not only of the first
+    json : file of the records, rewritten after every seed
+    figure : file of the figure
     """
 
     verbose: bool = False
@@ -47,12 +42,12 @@ class Output:
 
 
 def simulate(spec: SimulationSpec, seeds: Sequence[int], output: Output) -> list[SimulatedRun]:
-    """Run every seed and tell about it; the records come back.
+    """Run every seed and print what came out; the records come back.
 
     Raises
     ------
-    ThresherError : at least one seed failed (after everything was told and saved), or a picture is
-        wanted and matplotlib is missing (before anything is run)
+    ThresherError : at least one seed failed (after everything is printed and saved), or a figure is
+        requested and matplotlib is missing (before anything runs)
     """
     draw = None if output.figure is None else _import_drawing()
     print(describe_spec(spec), end="\n\n", flush=True)
@@ -62,7 +57,7 @@ def simulate(spec: SimulationSpec, seeds: Sequence[int], output: Output) -> list
     print(describe_seeds(runs), end="\n\n" if output.json or output.figure else "\n")
     if draw is not None and output.figure is not None:
         draw(runs, output.figure)
-        print(f"Picture: {output.figure}")
+        print(f"Figure: {output.figure}")
     if output.json is not None:
         print(f"Records: {output.json}")
     failed = [run for run in runs if run.status == "failed"]
@@ -106,7 +101,7 @@ def _run_seed(spec: SimulationSpec, seed: int, move: Callable[[int], None]) -> S
 
 @contextmanager
 def _phase_progress(spec: SimulationSpec, n_seeds: int) -> Iterator[Callable[[int, int], None]]:
-    """A function that moves a bar, told the finished seeds and the phases of the current one."""
+    """A function that moves a bar, given the finished seeds and the phases of the current one."""
     n_planned = PracticalSchedule().n_phases(spec.task)
     with progress("phases", n_seeds * n_planned) as move_to:
 
@@ -119,7 +114,7 @@ def _phase_progress(spec: SimulationSpec, n_seeds: int) -> Iterator[Callable[[in
 
 @contextmanager
 def _plain_warnings(seed: int) -> Iterator[None]:
-    """Every warning of a phase in one line on stderr, instead of once and with a line of code."""
+    """Show every warning of a phase as one line on stderr, without the line of code."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         print(f"thresher: warning: seed {seed}, {message}", file=sys.stderr)
@@ -137,12 +132,12 @@ def _import_drawing() -> Callable[[Sequence[SimulatedRun], Path], None]:
         if (error.name or "").partition(".")[0] != "matplotlib":
             raise
         raise ThresherError(
-            'a picture needs matplotlib; install it with: pip install "thresher[plot]"'
+            'a figure needs matplotlib; install it with: pip install "thresher[plot]"'
         ) from error
     return draw_runs
 
 
-# -- tables --------------------------------------------------------------------------------------
+# -- text ----------------------------------------------------------------------------------------
 
 
 def describe_spec(spec: SimulationSpec) -> str:
@@ -151,29 +146,29 @@ def describe_spec(spec: SimulationSpec) -> str:
     Examples
     --------
     >>> print(describe_spec(SimulationSpec(n_features=500, sparsity=10, target_error=0.01)))
-    10 of 500 features, gaussian rows, all of them clean
+    10 of 500 features matter; gaussian rows, all clean
     target error 0.01
     """
-    strength = "" if spec.strength is None else f" of strength {spec.strength:g}"
-    dirt = f"noise rate {spec.noise_rate:g} by {spec.adversary}{strength}"
-    if spec.adversary == NO_ADVERSARY or spec.noise_rate == 0:
-        dirt = "all of them clean"
-    told = ""
+    noise = "all clean"
+    if spec.noise_rate > 0:
+        strength = "" if spec.strength is None else f", strength {spec.strength:g}"
+        noise = f"noise rate {spec.noise_rate:g} ({spec.adversary}{strength})"
     if spec.task.noise_rate != spec.noise_rate:
-        told = f"; the learner is told {spec.task.noise_rate:g}"
-    aims = []
+        noise += f"; the learner assumes {spec.task.noise_rate:g}"
+    parts = []
     if spec.method != THRESHER:
-        aims.append(f"learned by {METHODS[spec.method].title}")
+        parts.append(f"method {METHODS[spec.method].title}")
     if spec.target_error is not None:
-        aims.append(f"target error {spec.target_error:g}")
+        parts.append(f"target error {spec.target_error:g}")
     if spec.label_budget is not None:
-        aims.append(f"at most {count(spec.task.label_budget)} labels")
-    rows = f"{spec.sparsity:,} of {spec.n_features:,} features, {spec.distribution} rows"
-    return "\n".join([f"{rows}, {dirt}{told}", *filter(None, ["; ".join(aims)])])
+        parts.append(f"at most {count(spec.task.label_budget)} labels")
+    features = f"{spec.sparsity:,} of {spec.n_features:,} features matter"
+    first = f"{features}; {spec.distribution} rows, {noise}"
+    return "\n".join([first, *filter(None, ["; ".join(parts)])])
 
 
 def describe_phases(run: SimulatedRun) -> str:
-    """What each phase drew and trusted, and below it what it proved, paid and learned.
+    """Two tables: what each phase drew and trusted, and what it proved, paid and learned.
 
     Examples
     --------
@@ -186,51 +181,57 @@ def describe_phases(run: SimulatedRun) -> str:
     if run.message:
         head += f" ({' '.join(run.message.split())})"
     if not run.phases:
-        return head if run.spec.method != THRESHER else f"{head}; no phase was finished"
-    return "\n\n".join(
-        [head, format_columns(_drawn(run.phases)), format_columns(_learned(run.phases))]
-    )
-
-
-def _drawn(phases: Sequence[SimulatedPhase]) -> list[Column]:
-    return [
-        Column("phase", [str(phase.index) for phase in phases]),
-        Column("band\nwidth", [_width(phase.band_width) for phase in phases]),
-        Column("radius", [f"{phase.l2_radius:.3f}" for phase in phases]),
-        Column("draws", [count(phase.n_draws) for phase in phases]),
-        Column("kept\nin band", [count(phase.n_kept) for phase in phases]),
-        Column("pruned", [count(phase.n_pruned) for phase in phases]),
-        Column("weight\nremoved", [share(phase.weight_removed) for phase in phases]),
-        Column("dirty\nrows", [share(phase.dirty_rows) for phase in phases]),
-        Column("dirty\nweight", [share(phase.dirty_weight) for phase in phases]),
-        Column("dirty\nlabels", [share(phase.dirty_labels) for phase in phases]),
+        return head if run.spec.method != THRESHER else f"{head}; no phase finished"
+    tables = [
+        format_columns([_column(title, cell, run.phases) for title, cell in columns.items()])
+        for columns in (_DRAWN, _LEARNED)
     ]
+    return "\n\n".join([head, *tables])
 
 
-def _learned(phases: Sequence[SimulatedPhase]) -> list[Column]:
-    return [
-        Column("phase", [str(phase.index) for phase in phases]),
-        Column("outlier\nremoval", [phase.removal_status for phase in phases], "<"),
-        Column("variance / radius²\nproven within", [_variance(p) for p in phases]),
-        Column("hinge\nminimum", [phase.loss_status for phase in phases], "<"),
-        Column("loss", [f"{phase.loss:.4f}" for phase in phases]),
-        Column("labels\npaid", [count(phase.n_labels) for phase in phases]),
-        Column("error", [rate(phase.error) for phase in phases]),
-    ]
+_Cell = Callable[[SimulatedPhase], str]
 
 
-def _width(band_width: float | None) -> str:
-    return "all" if band_width is None else f"{band_width:.3f}"
+def _column(title: str, cell: _Cell, phases: Sequence[SimulatedPhase]) -> Column:
+    is_word = title in ("outlier\nremoval", "hinge\nminimum")
+    return Column(title, [cell(phase) for phase in phases], "<" if is_word else ">")
+
+
+def _width(phase: SimulatedPhase) -> str:
+    return "all" if phase.band_width is None else f"{phase.band_width:.3f}"
 
 
 def _variance(phase: SimulatedPhase) -> str:
-    """The proven bounds in units in which clean rows show about 1."""
+    """The certified bounds, in units in which clean rows show about 1."""
     unit = phase.l2_radius**2
     return f"{phase.variance_lower / unit:.2f} to {phase.variance_upper / unit:.2f}"
 
 
+_DRAWN: Mapping[str, _Cell] = {
+    "phase": lambda phase: str(phase.index),
+    "band\nwidth": _width,
+    "radius": lambda phase: f"{phase.l2_radius:.3f}",
+    "draws": lambda phase: count(phase.n_draws),
+    "kept\nin band": lambda phase: count(phase.n_kept),
+    "pruned": lambda phase: count(phase.n_pruned),
+    "weight\nremoved": lambda phase: share(phase.weight_removed),
+    "dirty\nrows": lambda phase: share(phase.dirty_rows),
+    "dirty\nweight": lambda phase: share(phase.dirty_weight),
+    "dirty\nlabels": lambda phase: share(phase.dirty_labels),
+}
+_LEARNED: Mapping[str, _Cell] = {
+    "phase": lambda phase: str(phase.index),
+    "outlier\nremoval": lambda phase: phase.removal_status,
+    "variance / radius²\n(certified)": _variance,
+    "hinge\nminimum": lambda phase: phase.loss_status,
+    "loss": lambda phase: f"{phase.loss:.4f}",
+    "labels\npaid": lambda phase: count(phase.n_labels),
+    "error": lambda phase: rate(phase.error),
+}
+
+
 def describe_seeds(runs: Sequence[SimulatedRun]) -> str:
-    """How the finished runs compare, and everything that did not go as it should.
+    """How the finished runs compare, and everything that went wrong.
 
     Examples
     --------
@@ -256,7 +257,7 @@ def _quantiles(runs: Sequence[SimulatedRun]) -> list[Column]:
         ("labels", [float(run.n_labels) for run in runs], count),
         ("labels / floor", multiples, decimals(1)),
         ("draws", [float(run.n_draws) for run in runs], count),
-        ("seconds of the learner", [run.seconds for run in runs], decimals(2)),
+        ("learner seconds", [run.seconds for run in runs], decimals(2)),
     ]
     columns = [Column("", [name for name, _, _ in quantities], "<")]
     for title, level in QUANTILES.items() if len(runs) > 1 else [(f"seed {runs[0].seed}", 0.5)]:
@@ -267,22 +268,19 @@ def _quantiles(runs: Sequence[SimulatedRun]) -> list[Column]:
 
 def _remarks(runs: Sequence[SimulatedRun], finished: Sequence[SimulatedRun]) -> dict[str, str]:
     spec = runs[0].spec
-    remarks = {
-        "error floor": f"{rate(spec.error_floor)}  no method can promise less at this noise rate"
-    }
+    floor = f"{rate(spec.error_floor)}  no method can guarantee less at this noise rate"
+    remarks = {"error floor": floor}
     floors = [run.label_floor for run in finished if run.label_floor is not None]
     if floors:
         aim = "target error" if spec.target_error is not None else "median error"
         remarks["label floor"] = (
-            f"{np.median(floors):.1f}  about what any method needs for the {aim}"
+            f"{np.median(floors):.1f}  any method needs about this for the {aim}"
         )
     if spec.target_error is not None:
-        n_reached = sum(
-            run.error is not None and run.error <= spec.target_error for run in finished
-        )
-        remarks["target error"] = (
-            f"{rate(spec.target_error)}  reached by {n_reached} of {len(runs)} seeds"
-        )
+        errors = [run.error for run in finished if run.error is not None]
+        n_reached = sum(error <= spec.target_error for error in errors)
+        reached = f"reached by {n_reached} of {len(runs)} seeds"
+        remarks["target error"] = f"{rate(spec.target_error)}  {reached}"
     if spec.method == THRESHER:
         n_phases = sum(len(run.phases) for run in runs)
         n_uncertified = sum(run.n_uncertified for run in runs)

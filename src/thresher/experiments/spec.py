@@ -125,7 +125,7 @@ class SimulationSpec:
 
     @property
     def error_floor(self) -> float:
-        """The error that no method can promise to beat at this noise rate: η/(2(1 − η)).
+        """The error that no method can guarantee to beat at this noise rate: η/(2(1 − η)).
 
         Kearns and Li's argument: two targets that disagree on a share η/(1 − η) of the rows can be
         made to look the same. Against a weaker adversary a run may end below it.
