@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_extensions"))
 matplotlib.use("agg")
 
-# Pages of names and examples that are no more would be in no table of contents.
+# Pages of names and examples that no longer exist would be in no table of contents.
 shutil.rmtree(HERE / "api" / "generated", ignore_errors=True)
 for page in (HERE / "examples").glob("plot_*.rst"):
     if not (HERE / "gallery" / f"{page.stem}.py").exists():
@@ -34,7 +34,7 @@ extensions = [
 exclude_patterns = ["_build", "gallery", "**/README.md"]
 templates_path = ["_templates"]
 default_role = "py:obj"  # a link where there is something to link to, else code
-nitpicky = False  # backticks are also around what is no Python object
+nitpicky = False  # backticks also mark things that are not Python objects
 
 # The reference: https addresses are never fetched, so there is no intersphinx.
 autosummary_generate = True

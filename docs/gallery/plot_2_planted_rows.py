@@ -61,9 +61,8 @@ print(f"{n_right} of {len(findings.suspects)} suspects were planted")
 # Why these rows? The features in which a group of suspects differs from its class:
 
 for group in findings.groups:
-    print(f"{len(group.rows)} rows labeled {group.label}, {group.ratio:.1f} times as far out:")
+    print(f"{len(group.rows)} suspects labeled {group.label}, {group.ratio:.1f} times as far out:")
     for contrast in group.contrasts:
         name = labeled.feature_names[contrast.feature]
-        print(
-            f"  {name:24} {contrast.mean_here:9.3g} here, {contrast.mean_elsewhere:9.3g} elsewhere"
-        )
+        here, elsewhere = contrast.mean_here, contrast.mean_elsewhere
+        print(f"  {name:24} mean {here:7.4g}, in other rows {elsewhere:7.4g}")

@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 import numpy as np
-from cells import BLUE, GREY, HERE, ORANGE, Row, attack_name, markdown, read_cells
+from cells import GRAY, HERE, Row, attack_name, markdown, read_cells
 from matplotlib.figure import Figure
 
 from thresher.experiments.arena.figures.styles import style_of, title_of
 from thresher.experiments.spec import NO_ADVERSARY, THRESHER, SimulationSpec
+from thresher.rendering.palette import BLUE, RED
 
 RATES = (0.05, 0.1)
 TARGET = 0.05
@@ -83,14 +84,14 @@ def attack_table() -> str:
 
 
 def draw_worst_case() -> None:
-    """Everybody's worst case as two dots, with what nobody can promise to beat."""
+    """Every method's worst case at both noise rates, and the floor that none can beat."""
     every = read_cells("noise")
     cells = [cell for cell in every if not has_more_labels(cell)]
     names = ranked(cells)[::-1]
     place = {name: number for number, name in enumerate(names)}
     figure = Figure(figsize=(9.5, 0.22 * len(names) + 1.7), layout="constrained")
     axes = figure.subplots()
-    for rate, color, marker in zip(RATES, (BLUE, ORANGE), "os"):
+    for rate, color, marker in zip(RATES, (BLUE, RED), "os"):
         look = {"color": color, "linestyle": "", "marker": marker, "markersize": 7}
         worst = worst_by_learner(cells, rate)
         label = f"{rate:.0%} of the rows are the adversary's"
@@ -173,7 +174,7 @@ def draw_labels() -> None:
     spec = SimulationSpec(n_features=d, sparsity=s)
     floor = [spec.label_floor(level) for level in errors]
     axes.plot(floor, errors, "--", color="black", label="about the fewest labels for that error")
-    axes.axhline(TARGET, color=GREY, linestyle=":")
+    axes.axhline(TARGET, color=GRAY, linestyle=":")
     axes.set(xscale="log", yscale="log", xlabel="labels paid", ylabel="error in the worst case")
     axes.set_yticks(
         [0.01, 0.02, 0.05, 0.1, 0.2, 0.5], ["0.01", "0.02", "0.05", "0.1", "0.2", "0.5"]

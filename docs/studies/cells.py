@@ -1,4 +1,4 @@
-"""What the studies share: the cells that lie beside this file, and tables of Markdown."""
+"""What the studies share: the cells in the CSV files beside this file, and Markdown tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 
 HERE = Path(__file__).parent
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "0.45"  # Okabe and Ito's, for colour-blind readers
+GRAY = "0.45"
 Row = dict[str, str]
 
 

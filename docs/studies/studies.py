@@ -16,10 +16,11 @@ from collections.abc import Callable
 
 import arena_pages
 import numpy as np
-from cells import BLUE, GREY, HERE, ORANGE, attack_name, markdown, percent, read_cells, read_rows
+from cells import GRAY, HERE, attack_name, markdown, percent, read_cells, read_rows
 from matplotlib.figure import Figure
 
 from thresher.experiments.arena.figures.scaling import Problem, exponent
+from thresher.rendering.palette import BLUE, RED
 
 DEFAULT = "default"
 
@@ -65,7 +66,7 @@ def draw_scaling() -> None:
         label = f"measured, exponent {exponent(x, y):.2f}"
         axes.plot(x, y, "o-", color=BLUE, linewidth=2, label=label)
         label = "∝ s(log(1/ε) + log(d/s))"
-        axes.plot(x, scaled, "--", color=ORANGE, label=label)
+        axes.plot(x, scaled, "--", color=RED, label=label)
         axes.set(xscale="log", yscale="log", xlabel=title, title=f"{y[-1] / y[0]:.2f}× in all")
         axes.set_xticks(x, [f"{tick:g}" for tick in x])
         axes.minorticks_off()
@@ -97,11 +98,11 @@ def draw_calibration() -> None:
     left, right = figure.subplots(1, 2, sharey=True)
     places = np.arange(len(names))[::-1]
     left.plot(typical, places, "o", color=BLUE, markersize=8)
-    left.axvline(1.0, color=GREY, linestyle="--")
+    left.axvline(1.0, color=GRAY, linestyle="--")
     left.set(xscale="log", xlabel="error over that of the default (geometric mean over the cells)")
     left.set_xticks([0.8, 1, 1.25, 1.5, 2, 3], ["0.8", "1", "1.25", "1.5", "2", "3"])
-    right.plot(worst, places, "s", color=ORANGE, markersize=8)
-    right.axvline(max(base.values()), color=GREY, linestyle="--", label="default")
+    right.plot(worst, places, "s", color=RED, markersize=8)
+    right.axvline(max(base.values()), color=GRAY, linestyle="--", label="default")
     right.set(xscale="log", xlabel="largest median error of a cell")
     right.set_xticks([0.05, 0.1, 0.2, 0.4], ["0.05", "0.1", "0.2", "0.4"])
     left.set_yticks(places, names)
