@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,56 +19,61 @@ from thresher.validation import FloatArray
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PhaseOutcome:
-    """One finished phase: what it was asked, what it drew, proved and paid, and where it ended.
+    """One finished phase: what it was asked, what it drew, proved and bought, and where it ended.
+
+    The one list of what is known about a phase: records, tables and reports read these fields. The
+    defaults stand for a phase about which nothing was proven.
 
     Parameters
     ----------
     phase : what was asked
     halfspace : the halfspace it ended with, unit norm (w_k)
-    n_draws : instances drawn, those outside the band too (N_k)
-    n_kept : rows in the band that came back
-    n_pruned : rows of these with an entry beyond the pruning radius
-    n_queries : rows drawn by weight, with repetitions (m_k)
+    n_draws : instances drawn, including those outside the band (N_k)
+    n_kept : rows in the band
+    n_queries : rows drawn by weight, including repetitions (m_k)
     n_labels : distinct rows among them that no earlier phase had asked for
-    n_labels_used : labeled rows in the hinge loss, reused ones too
+    n_labels_used : labeled rows in the hinge loss, including reused ones
+    n_pruned : rows in the band with an entry beyond the pruning radius
     weight_removed : share of the pool's weight that outlier removal took away
     removal_status, variance_lower, variance_upper, optimum_lower : its certificate, in the units of
         this phase's radius
-    loss, loss_gap, loss_status : hinge loss of the candidate, and its proven distance from the
-        least
-    fresh_error : share of this phase's newly drawn labels that the previous halfspace gets wrong,
-        a look at it that no fitting has spoiled; NaN in the first phase
-    row_ids, row_weights : the rows that outlier removal looked at, and the trust it left to each,
-        from 0 to 1
+    loss, loss_gap, loss_status : hinge loss of the candidate, and a proven bound on its distance
+        from the minimum
+    fresh_error : share of this phase's new labels that the previous halfspace gets wrong, an
+        estimate that no fitting has spoiled; NaN in the first phase
+    row_ids, row_weights : the rows that outlier removal looked at, and the trust of each, in [0, 1]
     is_left_out : which of them a label-aware phase left out of the hinge loss
 
     Examples
     --------
-    >>> from thresher.learning import PhaseOutcome
-    >>> "fresh_error" in PhaseOutcome.__dataclass_fields__
-    True
+    >>> from thresher import learn_passively
+    >>> X = np.random.default_rng(0).standard_normal((500, 4))
+    >>> learner = learn_passively(X, np.sign(X[:, 0]), sparsity=1, noise_rate=0.1, random_state=0)
+    >>> first = learner.phases_[0]
+    >>> first.n_kept, first.is_certified, bool(first.variance_upper >= first.variance_lower)
+    (500, True, True)
     """
 
     phase: Phase
     halfspace: FloatArray
     n_draws: int
     n_kept: int
-    n_pruned: int
     n_queries: int
     n_labels: int
     n_labels_used: int
-    weight_removed: float
-    removal_status: str
-    variance_lower: float
-    variance_upper: float
-    optimum_lower: float
-    loss: float
-    loss_gap: float
-    loss_status: str
-    fresh_error: float
-    row_ids: IdArray
-    row_weights: FloatArray
-    is_left_out: NDArray[np.bool_]
+    n_pruned: int = 0
+    weight_removed: float = 0.0
+    removal_status: str = "undecided"
+    variance_lower: float = 0.0
+    variance_upper: float = np.inf
+    optimum_lower: float = 0.0
+    loss: float = np.nan
+    loss_gap: float = np.nan
+    loss_status: str = "undecided"
+    fresh_error: float = np.nan
+    row_ids: IdArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    row_weights: FloatArray = field(default_factory=lambda: np.zeros(0))
+    is_left_out: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
     @property
     def is_certified(self) -> bool:

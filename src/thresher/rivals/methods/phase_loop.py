@@ -33,6 +33,9 @@ from thresher.rivals.methods.averages import KlivansLongServedio
 from thresher.rivals.methods.method import Learn, Method, Source
 from thresher.validation import FloatArray
 
+# What a phase by another method reports: it labels every row that it draws.
+COUNTS = ("n_draws", "n_kept", "n_queries", "n_labels", "n_labels_used")
+
 
 @dataclass(frozen=True, kw_only=True)
 class LoopSchedule(PracticalSchedule):
@@ -137,34 +140,8 @@ class PhaseLoop:
             return ()
         n_labels = phase.n_queries or phase.n_unlabeled
         halfspace = self.start(source, replace(task, label_budget=n_labels), rng)
-        return (_foreign_outcome(phase, halfspace, n_labels),)
-
-
-def _foreign_outcome(phase: Phase, halfspace: FloatArray, n_labels: int) -> PhaseOutcome:
-    """A halfspace and its labels as the outcome of a phase, about which nothing else is known."""
-    nothing = np.zeros(0)
-    return PhaseOutcome(
-        phase=phase,
-        halfspace=halfspace,
-        n_draws=n_labels,
-        n_kept=n_labels,
-        n_pruned=0,
-        n_queries=n_labels,
-        n_labels=n_labels,
-        n_labels_used=n_labels,
-        weight_removed=0.0,
-        removal_status="undecided",
-        variance_lower=0.0,
-        variance_upper=np.inf,
-        optimum_lower=0.0,
-        loss=np.nan,
-        loss_gap=np.nan,
-        loss_status="undecided",
-        fresh_error=np.nan,
-        row_ids=nothing.astype(np.int64),
-        row_weights=nothing,
-        is_left_out=nothing.astype(np.bool_),
-    )
+        counts: dict[str, Any] = dict.fromkeys(COUNTS, n_labels)
+        return (PhaseOutcome(phase=phase, halfspace=halfspace, **counts),)
 
 
 def _awasthi_et_al() -> PhaseLoop:
