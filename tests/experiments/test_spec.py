@@ -75,7 +75,7 @@ def test_the_floors_are_those_of_the_plan() -> None:
         ({"adversary": "none"}, "needs an adversary: one of far-clump"),
         ({"adversary": "none", "noise_rate": 0.0, "strength": 1.0}, "strength needs an adversary"),
         ({"adversary": "linf-hijack", "strength": 2.0}, "at most 1"),
-        ({"method": "zhang-2018"}, "method must be one of thresher, l1-logistic"),
+        ({"method": "zhang-2018"}, "method must be one of thresher, .*l1-logistic"),
     ],
 )
 def test_a_table_spec_refuses_what_cannot_be_run(changes: dict[str, object], message: str) -> None:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 from thresher.simulate import POISON_STRENGTHS, PoisonedTable, poison
-from thresher.simulate.poisoning.attacks import PLANTERS, STRENGTHS
+from thresher.simulate.poisoning.attacks import ATTACKS
 from thresher.simulate.poisoning.clean_table import (
     CleanTable,
     measure_columns,
@@ -57,7 +57,9 @@ KINDS = {
     "polars": as_polars,
 }
 every_attack = pytest.mark.parametrize("attack", POISON_STRENGTHS)
-every_planter = pytest.mark.parametrize("attack", PLANTERS)
+every_planter = pytest.mark.parametrize(
+    "attack", [name for name in ATTACKS if name != "label-flip"]
+)
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -381,8 +383,16 @@ def test_the_farthest_feasible_point_satisfies_the_optimality_conditions():
         ({"y": np.zeros((N, 1))}, ValueError, "y must hold one label"),
         ({"y": np.zeros(N)}, ValueError, "y must hold exactly two classes, got 1: 0.0"),
         ({"y": np.arange(N)}, ValueError, "y must hold exactly two classes, got 180"),
-        ({"y": [0.0] * (N - 1) + [np.nan]}, ValueError, r"but y\[179\] is nan; drop rows"),
-        ({"y": np.array(["a", None] * (N // 2))}, ValueError, r"but y\[1\] is None; drop rows"),
+        (
+            {"y": [0.0] * (N - 1) + [np.nan]},
+            ValueError,
+            r"but y\[179\] is nan; drop unlabeled",
+        ),
+        (
+            {"y": np.array(["a", None] * (N // 2))},
+            ValueError,
+            r"but y\[1\] is None; drop",
+        ),
         ({"y": np.array(["a", 1] * (N // 2), dtype=object)}, TypeError, "labels of one type"),
     ],
 )
@@ -395,7 +405,7 @@ def test_misuse_is_named(changes, error, message):
 
 def test_a_frame_with_one_name_for_two_columns_is_refused():
     frame = pytest.importorskip("pandas").DataFrame(np.eye(2), columns=["a", "a"])
-    with pytest.raises(ValueError, match="X must have column names that differ, got 'a' twice"):
+    with pytest.raises(ValueError, match="X must have distinct column names, got 'a' twice"):
         poison(frame, [0, 1], attack="far-clump", fraction=0.1)
 
 
@@ -442,11 +452,10 @@ def test_the_smallest_fraction_that_reaches_a_row_is_told(attack, least):
 
 
 def test_every_attack_has_a_grid_that_it_accepts():
-    assert set(POISON_STRENGTHS) == {*PLANTERS, "label-flip"}
-    for name, strengths in STRENGTHS.items():
-        grid = POISON_STRENGTHS[name]
-        assert [strengths.checked(strength) for strength in grid] == sorted(set(grid))
-        assert strengths.checked(None) in grid
+    for attack in ATTACKS.values():
+        grid = attack.strengths
+        assert [attack.check_strength(strength) for strength in grid] == sorted(set(grid))
+        assert attack.check_strength(None) in grid
 
 
 def test_numbers_whose_squares_overflow_are_refused() -> None:

@@ -2,7 +2,8 @@
 
 from thresher.experiments.records import SimulatedPhase, SimulatedRun, load_runs, save_runs
 from thresher.experiments.simulation import run_simulation
-from thresher.experiments.spec import DISTRIBUTIONS, SimulationSpec, TableSpec
+from thresher.experiments.spec import SimulationSpec, TableSpec
+from thresher.simulate.distributions import DISTRIBUTIONS
 
 __all__ = [
     "DISTRIBUTIONS",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from types import TracebackType
 
 import numpy as np
 
@@ -24,12 +23,7 @@ class Stopwatch:
     def __enter__(self) -> None:
         self._start = time.perf_counter()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.seconds += time.perf_counter() - self._start
 
 

@@ -13,30 +13,11 @@ import numpy as np
 from thresher.learning import PracticalSchedule, Task, plan
 from thresher.rivals.classifiers import CLASSIFIERS
 from thresher.rivals.methods import METHODS, MISSING
-from thresher.simulate import (
-    ADVERSARIES,
-    POISON_STRENGTHS,
-    Adversary,
-    Distribution,
-    Exponential,
-    Gaussian,
-    Laplace,
-    Logistic,
-    StudentT,
-    Uniform,
-)
-from thresher.simulate.poisoning.attacks import STRENGTHS
+from thresher.simulate import ADVERSARIES, POISON_STRENGTHS, Adversary, Distribution
+from thresher.simulate.distributions import DISTRIBUTIONS
+from thresher.simulate.poisoning.attacks import ATTACKS
 from thresher.validation import check_count, check_noise_rate, check_positive
 
-# By the names of the command line.
-DISTRIBUTIONS: dict[str, type[Any]] = {
-    "gaussian": Gaussian,
-    "laplace": Laplace,
-    "logistic": Logistic,
-    "uniform": Uniform,
-    "exponential": Exponential,
-    "student-t": StudentT,
-}
 NO_ADVERSARY = "none"
 THRESHER = "thresher"
 LATER: dict[str, Any] = {"method": THRESHER, "budget_factor": 1.0}  # fields older records lack
@@ -231,7 +212,7 @@ class TableSpec:
         if self.adversary == NO_ADVERSARY:
             _refuse_strength(self.strength)
         else:
-            STRENGTHS[self.adversary].checked(self.strength)
+            ATTACKS[self.adversary].check_strength(self.strength)
 
     @property
     def told_noise_rate(self) -> float:

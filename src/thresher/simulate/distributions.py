@@ -285,3 +285,14 @@ class StudentT(_Product):
         entries: FloatArray = rng.standard_t(nu, size=shape)
         entries *= np.sqrt((nu - 2) / nu)
         return entries
+
+
+# By the names of the command line.
+DISTRIBUTIONS: dict[str, type[_Product]] = {
+    "gaussian": Gaussian,
+    "laplace": Laplace,
+    "logistic": Logistic,
+    "uniform": Uniform,
+    "exponential": Exponential,
+    "student-t": StudentT,
+}

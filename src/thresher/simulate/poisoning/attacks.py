@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +18,8 @@ from numpy.typing import NDArray
 from thresher.simulate.adversaries.base import random_labels
 from thresher.simulate.poisoning.clean_table import CleanTable, Planted, part_of, replaced
 from thresher.simulate.poisoning.decoys import min_max, model_targeted
-from thresher.simulate.poisoning.models import decoy_columns, fit, learned_pattern
+from thresher.simulate.poisoning.models import ScorePattern, decoy_columns, fit, learned_pattern
 from thresher.validation import FloatArray, Rows, check_number
-
-Planter: TypeAlias = Callable[[CleanTable, int, float, np.random.Generator], Planted]
 
 LABEL_FLIP = "label-flip"  # the one attack that plants no rows
 _SUREST_SHARE = 0.25
@@ -30,20 +27,29 @@ _SUREST_SHARE = 0.25
 
 def far_clump(table: CleanTable, n_rows: int, strength: float, rng: np.random.Generator) -> Planted:
     """Rows far out on the wrong side: moved by −y·c·(pattern along the score)."""
-    pattern, signs = learned_pattern(table), random_labels(n_rows, rng)
-    rows = _surest_rows(table, pattern.scores, -signs, rng)
-    steps = np.outer(signs, -strength * pattern.along)
-    return _moved(table, Planted(rows=rows, signs=signs), pattern.features, steps, rng)
+    pattern = learned_pattern(table)
+    return _moved_along(table, n_rows, pattern, -strength * pattern.along, rng)
 
 
 def on_support_tilt(
     table: CleanTable, n_rows: int, strength: float, rng: np.random.Generator
 ) -> Planted:
     """Rows that tilt the halfspace within its own columns: moved by y·c·(across − along)/√2."""
-    pattern, signs = learned_pattern(table), random_labels(n_rows, rng)
+    pattern = learned_pattern(table)
+    step = strength * (pattern.across - pattern.along) / np.sqrt(2)
+    return _moved_along(table, n_rows, pattern, step, rng)
+
+
+def _moved_along(
+    table: CleanTable,
+    n_rows: int,
+    pattern: ScorePattern,
+    step: FloatArray,
+    rng: np.random.Generator,
+) -> Planted:
+    signs = random_labels(n_rows, rng)
     rows = _surest_rows(table, pattern.scores, -signs, rng)
-    steps = np.outer(signs, strength * (pattern.across - pattern.along) / np.sqrt(2))
-    return _moved(table, Planted(rows=rows, signs=signs), pattern.features, steps, rng)
+    return _moved(table, rows, signs, (pattern.features, np.outer(signs, step)), rng)
 
 
 def linf_hijack(
@@ -61,7 +67,7 @@ def linf_hijack(
     towards = np.outer(signs, np.append(-np.sign(pattern.along), against))
     edges = np.where(towards > 0, columns.highest[features], columns.lowest[features])
     steps = strength * (edges - part_of(rows, features)) / columns.scale[features]
-    return _moved(table, Planted(rows=rows, signs=signs), features, steps, rng)
+    return _moved(table, rows, signs, (features, steps), rng)
 
 
 def _surest_rows(
@@ -79,20 +85,20 @@ def _surest_rows(
 
 def _moved(
     table: CleanTable,
-    copied: Planted,
-    features: NDArray[np.intp],
-    steps: FloatArray,
+    rows: Rows,
+    signs: FloatArray,
+    move: tuple[NDArray[np.intp], FloatArray],
     rng: np.random.Generator,
 ) -> Planted:
-    own = part_of(copied.rows, features)
-    entries = table.columns.moved(own, steps, features, rng)
-    return Planted(rows=replaced(copied.rows, features, entries), signs=copied.signs)
+    features, steps = move
+    entries = table.columns.moved(part_of(rows, features), steps, features, rng)
+    return Planted(rows=replaced(rows, features, entries), signs=signs)
 
 
-def flipped_rows(
+def label_flip(
     table: CleanTable, n_rows: int, strength: float, rng: np.random.Generator
-) -> NDArray[np.intp]:
-    """Clean rows whose labels are to be flipped: a draw from those a model is surest of.
+) -> Planted:
+    """Flipped labels of clean rows: a random draw from those a model is surest of.
 
     With strength 0 the draw is from all rows; with strength 1 the surest rows are taken.
     """
@@ -100,25 +106,34 @@ def flipped_rows(
     margins = table.signs * (table.scores(model.weights) + model.intercept)
     n_candidates = n_rows + round((1 - strength) * (table.n_rows - n_rows))
     surest = np.argsort(-margins, kind="stable")[:n_candidates]
-    return rng.choice(surest, size=n_rows, replace=False)
+    flipped = rng.choice(surest, size=n_rows, replace=False)
+    return Planted(rows=table.rows[:0], signs=np.zeros(0), flipped=flipped)
 
 
 @dataclass(frozen=True)
-class StrengthRange:
-    """The strengths to try, the usual one, and the largest that means anything.
+class Attack:
+    """How an attack plants its rows, and the strengths it takes.
+
+    Parameters
+    ----------
+    plant : makes the planted rows from the clean table
+    strengths : the strengths to try
+    usual : the default strength
+    largest : the largest strength that makes sense
 
     Examples
     --------
-    >>> StrengthRange(grid=(1.0, 2.0), usual=2.0).checked(None)
-    2.0
+    >>> ATTACKS["linf-hijack"].check_strength(None)
+    0.1
     """
 
-    grid: tuple[float, ...]
+    plant: Callable[[CleanTable, int, float, np.random.Generator], Planted]
+    strengths: tuple[float, ...]
     usual: float
     largest: float = np.inf
 
-    def checked(self, strength: object | None) -> float:
-        """The strength as a number in range; the usual one if there is none."""
+    def check_strength(self, strength: object | None) -> float:
+        """The strength as a number in range; None stands for the usual one."""
         if strength is None:
             return self.usual
         number = check_number(strength, "strength")
@@ -128,24 +143,17 @@ class StrengthRange:
         return number
 
 
-PLANTERS: dict[str, Planter] = {
-    "far-clump": far_clump,
-    "on-support-tilt": on_support_tilt,
-    "linf-hijack": linf_hijack,
-    "model-targeted": model_targeted,
-    "min-max": min_max,
-}
-
-STRENGTHS: dict[str, StrengthRange] = {
-    "far-clump": StrengthRange(grid=(1.0, 2.0, 4.0, 8.0, 16.0), usual=4.0),
-    "on-support-tilt": StrengthRange(grid=(1.0, 2.0, 4.0, 8.0, 16.0), usual=4.0),
-    "linf-hijack": StrengthRange(grid=(0.03, 0.1, 0.3, 1.0), usual=0.1, largest=1.0),
-    LABEL_FLIP: StrengthRange(grid=(0.0, 0.5, 1.0), usual=0.0, largest=1.0),
-    "model-targeted": StrengthRange(grid=(0.2, 0.4, 0.8), usual=0.4, largest=1.0),
-    "min-max": StrengthRange(grid=(0.2, 0.4, 0.8), usual=0.4, largest=1.0),
+_SHARES = (0.2, 0.4, 0.8)  # of labels that a decoy model gets wrong on purpose
+ATTACKS: dict[str, Attack] = {
+    "far-clump": Attack(far_clump, (1.0, 2.0, 4.0, 8.0, 16.0), usual=4.0),
+    "on-support-tilt": Attack(on_support_tilt, (1.0, 2.0, 4.0, 8.0, 16.0), usual=4.0),
+    "linf-hijack": Attack(linf_hijack, (0.03, 0.1, 0.3, 1.0), usual=0.1, largest=1.0),
+    LABEL_FLIP: Attack(label_flip, (0.0, 0.5, 1.0), usual=0.0, largest=1.0),
+    "model-targeted": Attack(model_targeted, _SHARES, usual=0.4, largest=1.0),
+    "min-max": Attack(min_max, _SHARES, usual=0.4, largest=1.0),
 }
 
 # By attack, the strengths among which an adversary looks for the worst.
 POISON_STRENGTHS: dict[str, tuple[float, ...]] = {
-    name: strengths.grid for name, strengths in STRENGTHS.items()
+    name: attack.strengths for name, attack in ATTACKS.items()
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -207,12 +207,24 @@ class CleanTable:
         return (part_of(self.rows, features) - center) / scale
 
 
+def _none() -> NDArray[np.intp]:
+    return np.zeros(0, dtype=np.intp)
+
+
 @dataclass(frozen=True, eq=False)
 class Planted:
-    """Rows to be added to a table, dense or CSR as the table is, and their labels of ±1."""
+    """What an attack does to a table.
+
+    Parameters
+    ----------
+    rows : rows to be added, dense or CSR as the table is
+    signs : their labels, -1 or +1
+    flipped : clean rows whose label is flipped
+    """
 
     rows: Rows
     signs: FloatArray
+    flipped: NDArray[np.intp] = field(default_factory=_none)
 
 
 def part_of(rows: Rows, features: NDArray[np.intp]) -> FloatArray:

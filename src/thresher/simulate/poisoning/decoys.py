@@ -51,9 +51,7 @@ def model_targeted(
     def refitted(learner: LinearModel, added: Additions) -> LinearModel:
         return fit(table, added, learner, max_steps=_STEPS_PER_REFIT)
 
-    clean = fit(table)
-    decoy = decoy_model(table, clean, strength)
-    added = _steered(table, n_rows, clean, decoy, _N_REFITS, refitted)
+    added = _steered(table, n_rows, strength, _N_REFITS, refitted)
     return _as_planted(table, added, rng)
 
 
@@ -69,9 +67,7 @@ def min_max(table: CleanTable, n_rows: int, strength: float, rng: np.random.Gene
         _, gradient = risk(learner, table, last)
         return LinearModel.from_parameters(learner.parameters - step * gradient)
 
-    clean = fit(table)
-    decoy = decoy_model(table, clean, strength)
-    added = _steered(table, n_rows, clean, decoy, _N_GRADIENT_STEPS, stepped)
+    added = _steered(table, n_rows, strength, _N_GRADIENT_STEPS, stepped)
     return _as_planted(table, added, rng)
 
 
@@ -98,13 +94,10 @@ def decoy_model(table: CleanTable, clean: LinearModel, flipped_share: float) -> 
 
 
 def _steered(
-    table: CleanTable,
-    n_rows: int,
-    learner: LinearModel,
-    decoy: LinearModel,
-    n_points: int,
-    response: Response,
+    table: CleanTable, n_rows: int, strength: float, n_points: int, response: Response
 ) -> Additions:
+    learner = fit(table)
+    decoy = decoy_model(table, learner, strength)
     sets = {sign: feasible_set(table, sign) for sign in (-1.0, 1.0)}
     added = Additions.none(table.n_features)
     for copies in np.array_split(np.arange(n_rows), min(n_rows, n_points)):

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from thresher.simulate.poisoning.attacks import LABEL_FLIP, PLANTERS, STRENGTHS, flipped_rows
+from thresher.simulate.poisoning.attacks import ATTACKS, LABEL_FLIP
 from thresher.simulate.poisoning.clean_table import CleanTable, Planted
 from thresher.validation import (
     FloatArray,
@@ -28,14 +28,14 @@ TEST_SHARE = 0.3
 
 @dataclass(frozen=True, eq=False)
 class PoisonedTable:
-    """A table in random order of which an attacker owns some rows.
+    """A table in random order in which an attacker owns some rows.
 
     Parameters
     ----------
-    X : the rows, of the kind that was handed over (array, sparse matrix, data frame)
-    y : the labels, of the type that was handed over
-    is_planted : which rows are the attacker's; for the laboratory, not for a learner
-    origins : which row of the clean table each row is, or -1 if it is in none
+    X : the rows, of the same kind as the clean table (array, sparse matrix, data frame)
+    y : the labels, of the same type as the clean ones
+    is_planted : which rows are the attacker's; for evaluation, not for a learner
+    origins : position of each row in the clean table, or -1 for a planted row
 
     Examples
     --------
@@ -63,8 +63,8 @@ def poison(
 ) -> PoisonedTable:
     """The table with planted rows among its own, made from the data alone.
 
-    Every planted entry lies in the observed range of its column, and is a whole number where all
-    of the column are. The names of attacks and good strengths are in `POISON_STRENGTHS`.
+    Every planted entry lies in the observed range of its column, and is an integer where the whole
+    column is. `POISON_STRENGTHS` lists the attacks with strengths worth trying.
 
     Parameters
     ----------
@@ -82,15 +82,15 @@ def poison(
         - "model-targeted": points that pull refitted models towards a decoy, inside the clean
           rows' norms; the share of labels that the decoy gets wrong on purpose (usually 0.4)
         - "min-max": the same against gradient steps (usually 0.4)
-    fraction : share of planted rows (flipped labels) in the result, at least 0 and below 1; one
-        that is not 0 and too small for a single row is refused
-    strength : see `attack`; by default the usual one
+    fraction : share of planted rows (flipped labels) in the result, at least 0 and below 1; if
+        positive, it must give at least one row
+    strength : see `attack`; default: the usual one
     random_state : seed or `np.random.Generator`
 
     Raises
     ------
     ValueError, TypeError
-        If a parameter is out of place; the message names it.
+        If a parameter is invalid; the message names it.
 
     Examples
     --------
@@ -101,24 +101,36 @@ def poison(
     >>> table.X.shape, int(table.is_planted.sum()), sorted(set(table.y.tolist()))
     ((1000, 5), 100, ['ham', 'spam'])
     """
-    if not isinstance(attack, str) or attack not in STRENGTHS:
-        raise ValueError(f"attack must be one of {', '.join(STRENGTHS)}, got {attack!r}")
-    level = STRENGTHS[attack].checked(strength)
+    if not isinstance(attack, str) or attack not in ATTACKS:
+        raise ValueError(f"attack must be one of {', '.join(ATTACKS)}, got {attack!r}")
+    level = ATTACKS[attack].check_strength(strength)
     share = check_fraction(fraction, "fraction")
     rng = generator_from(random_state)
     rows = _moderate(check_numbers(X))
     table = CleanTable(rows=rows, signs=_signs(y, rows.shape[0]))
-    tampering = _tampering(table, attack, n_owned(attack, share, table.n_rows), level, rng)
-    n_all = table.n_rows + tampering.planted.signs.size
+    n_rows = n_owned(attack, share, table.n_rows)
+    planted = Planted(rows=table.rows[:0], signs=np.zeros(0))
+    if n_rows:
+        planted = ATTACKS[attack].plant(table, n_rows, level, rng)
+    n_all = table.n_rows + planted.signs.size
     order = rng.permutation(n_all)
     is_planted = np.arange(n_all) >= table.n_rows
-    is_planted[tampering.flipped] = True
+    is_planted[planted.flipped] = True
     return PoisonedTable(
-        X=stacked(X, tampering.planted.rows, order),
-        y=picked(y, tampering.labels_from(table)[order]),
+        X=stacked(X, planted.rows, order),
+        y=picked(y, _label_positions(table, planted)[order]),
         is_planted=is_planted[order],
         origins=np.where(order < table.n_rows, order, -1),
     )
+
+
+def _label_positions(table: CleanTable, planted: Planted) -> NDArray[np.intp]:
+    """For each row, a clean row whose label it gets: labels of any type can be copied so."""
+    signs = np.append(table.signs, planted.signs)
+    signs[planted.flipped] *= -1
+    positions = np.where(signs > 0, np.argmax(table.signs), np.argmin(table.signs))
+    is_own = np.append(table.signs == signs[: table.n_rows], np.zeros(planted.signs.size))
+    return np.where(is_own, np.arange(signs.size), positions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,22 +183,8 @@ def poisoned_split(
     return PoisonedSplit(poisoned.X, poisoned.y, poisoned.is_planted, X_test, y_test)
 
 
-@dataclass(frozen=True, eq=False)
-class _Tampering:
-    planted: Planted
-    flipped: NDArray[np.intp]
-
-    def labels_from(self, table: CleanTable) -> NDArray[np.intp]:
-        """A clean row with the label that each row is to get: so labels of any type are copied."""
-        signs = np.append(table.signs, self.planted.signs)
-        signs[self.flipped] *= -1
-        positions = np.where(signs > 0, np.argmax(table.signs), np.argmin(table.signs))
-        is_own = np.append(table.signs == signs[: table.n_rows], np.zeros(self.planted.signs.size))
-        return np.where(is_own, np.arange(signs.size), positions)
-
-
 def n_owned(attack: str, fraction: float, n_rows: int) -> int:
-    """How many rows the attacker has, of a fraction of the table that comes out.
+    """The number of rows that make this fraction of the poisoned table.
 
     Examples
     --------
@@ -207,22 +205,11 @@ def n_owned(attack: str, fraction: float, n_rows: int) -> int:
     return n
 
 
-def _tampering(
-    table: CleanTable, attack: str, n_rows: int, strength: float, rng: np.random.Generator
-) -> _Tampering:
-    nothing = Planted(rows=table.rows[:0], signs=np.zeros(0))
-    if attack == LABEL_FLIP:
-        flipped = flipped_rows(table, n_rows, strength, rng)
-        return _Tampering(planted=nothing, flipped=flipped)
-    planted = PLANTERS[attack](table, n_rows, strength, rng) if n_rows else nothing
-    return _Tampering(planted=planted, flipped=np.zeros(0, dtype=np.intp))
-
-
 def _moderate(rows: Rows) -> Rows:
-    """The rows, refused if a variance of theirs would overflow."""
+    """The rows; refused if the variance of a column would overflow."""
     values = rows.data if is_sparse(rows) else rows
     if values.size and max(values.max(), -values.min()) > LARGEST:
-        raise ValueError(f"X must hold numbers of at most {LARGEST:g} to be attacked; rescale it")
+        raise ValueError(f"X must hold numbers of at most {LARGEST:g}; rescale it")
     return rows
 
 
@@ -235,8 +222,8 @@ def _signs(y: Any, n_rows: int) -> FloatArray:
     missing = next((i for i, label in enumerate(labels.tolist()) if _is_missing(label)), None)
     if missing is not None:
         raise ValueError(
-            f"y must hold a label for every row, but y[{missing}] is {labels[missing]}; drop rows "
-            "without one"
+            f"y must hold a label for every row, but y[{missing}] is {labels[missing]}; drop "
+            "unlabeled rows"
         )
     try:
         classes = np.unique(labels)
@@ -249,24 +236,19 @@ def _signs(y: Any, n_rows: int) -> FloatArray:
 
 
 def _is_missing(label: Any) -> bool:
-    """Whether a label is None, not a number, or what pandas has for neither."""
+    """Whether a label is None, NaN, or the missing value of pandas."""
     try:
         return label is None or bool(label != label)
     except (TypeError, ValueError):
         return True
 
 
-# -- tables of any kind: frames are recognized by their methods, so neither library is imported
+# -- tables of any kind (frames are recognized by their methods: no library is imported) -----------
 
 
 def is_frame(table: object) -> bool:
     """Whether this is a data frame with named columns, of pandas or Polars."""
     return all(hasattr(table, name) for name in ("columns", "dtypes", "to_numpy"))
-
-
-def is_pandas(table: object) -> bool:
-    """Whether rows are picked by position in the manner of pandas."""
-    return hasattr(table, "iloc")
 
 
 def check_numbers(table: Any) -> Rows:
@@ -291,11 +273,11 @@ def check_numbers(table: Any) -> Rows:
 
 
 def _check_names(frame: Any) -> None:
-    """Refuse a frame in which a name stands for two columns."""
+    """Refuse a frame in which two columns have the same name."""
     seen: set[object] = set()
     for name in frame.columns:
         if name in seen:
-            raise ValueError(f"X must have column names that differ, got {name!r} twice")
+            raise ValueError(f"X must have distinct column names, got {name!r} twice")
         seen.add(name)
 
 
@@ -338,7 +320,7 @@ def _stacked_frame(table: Any, planted: FloatArray, order: NDArray[np.intp]) -> 
     columns = {name: joined(name, planted[:, j]) for j, name in enumerate(table.columns)}
     types = dict(zip(table.columns, table.dtypes))
     frame = type(table)(columns)
-    return frame.astype(types) if is_pandas(table) else frame.cast(types)
+    return frame.astype(types) if hasattr(table, "iloc") else frame.cast(types)
 
 
 def picked(labels: Any, positions: NDArray[np.intp]) -> Any:
@@ -349,7 +331,7 @@ def picked(labels: Any, positions: NDArray[np.intp]) -> Any:
     >>> picked(["ham", "spam"], np.array([1, 1, 0])).tolist()
     ['spam', 'spam', 'ham']
     """
-    if is_pandas(labels):
+    if hasattr(labels, "iloc"):  # a pandas series
         return labels.iloc[positions].reset_index(drop=True)
     if hasattr(labels, "to_numpy"):
         return labels[positions]
