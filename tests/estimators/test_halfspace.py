@@ -287,7 +287,7 @@ def test_a_pruned_row_is_not_trusted_at_all() -> None:
         ("sparsity", 0, ValueError),
         ("sparsity", 2.0, TypeError),
         ("sparsity", True, TypeError),
-        ("sparsity", "some", ValueError),
+        ("sparsity", "some", TypeError),
         ("sparsity", None, TypeError),
         ("noise_rate", 0.5, ValueError),
         ("noise_rate", -0.01, ValueError),

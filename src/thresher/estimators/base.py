@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.estimators.checks import check_table
 from thresher.estimators.columns import ColumnScaling
 from thresher.estimators.model import HalfspaceModel
+from thresher.rendering.progress import Move
 from thresher.validation import FloatArray, Rows
 
 try:
@@ -89,9 +90,14 @@ class FitReport:
     estimator : the estimator that is being fitted
     X, y : its training table, as the caller passed it
     n_tasks : the largest number of tasks in this fit; None if unknown
+    move : moves a progress bar to the number of finished tasks
     """
 
-    def __init__(self, estimator: Any, X: Any, y: Any, *, n_tasks: int | None = None) -> None:
+    def __init__(
+        self, estimator: Any, X: Any, y: Any, n_tasks: int | None = None, move: Move | None = None
+    ) -> None:
+        self._n_done, self._move = 0, move or (lambda _: None)
+        self._move(0)  # starts the clock of the bar
         self._data = {"estimator": estimator, "X": X, "y": y}
         start = getattr(estimator, "_init_callback_context", None)
         self._context = None if start is None else start(max_subtasks=n_tasks)
@@ -104,6 +110,8 @@ class FitReport:
         `attributes` returns the fitted attributes as of now. It is called only if a callback wants
         to see the fitted estimator.
         """
+        self._n_done += 1
+        self._move(self._n_done)
         if self._context is None:
             return False
         task = self._context.subcontext(task_name=name)

@@ -23,7 +23,6 @@ from thresher.validation import (
     sum_of_squares,
 )
 
-ALL_FEATURES = "all"
 MOST_NAMED = 5  # columns in one message
 
 # Both views of the rows remove what they suspect, and trust does not come back: each removes less,
@@ -36,15 +35,7 @@ LABEL_AWARE_SCHEDULE = PracticalSchedule(outlier_margin=1.0, max_dirty_share=0.5
 
 @dataclass(frozen=True)
 class Settings:
-    """The checked parameters of one fit, with the seed drawn from `random_state`.
-
-    Parameters
-    ----------
-    sparsity : the largest number of features; more than any table has for "all"
-    noise_rate, fit_intercept, scale, reach, label_aware : as in `HalfspaceClassifier`
-    schedule : the given schedule, or the default one
-    seed : drawn from `random_state`
-    """
+    """The checked parameters of one fit: "all" is a number, and random_state a seed."""
 
     sparsity: int
     noise_rate: float
@@ -95,30 +86,17 @@ def check_sparsity(value: object, name: str = "sparsity") -> int:
     >>> check_sparsity(5), check_sparsity("all") > 10**9
     (5, True)
     """
-    if isinstance(value, str):
-        if value != ALL_FEATURES:
-            raise ValueError(f'{name} must be an integer or "all", got {value!r}')
+    if isinstance(value, str) and value == "all":
         return sys.maxsize
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise TypeError(f'{name} must be an integer or "all", got {value!r}')
     return check_count(value, name)
 
 
-def check_n_jobs(value: object) -> int | None:
-    """The number of processes as joblib counts them: -1 means all processors.
-
-    Examples
-    --------
-    >>> check_n_jobs(None), check_n_jobs(2), check_n_jobs(-1)
-    (None, 2, -1)
-    """
-    if value is None:
-        return None
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"n_jobs must be an integer or None, got {value!r}")
-    if value == 0:
+def check_n_jobs(value: object) -> None:
+    """Refuse what joblib does not take: only None and integers other than 0 are valid."""
+    if value is not None and check_count(value, "n_jobs", minimum=-sys.maxsize) == 0:
         raise ValueError("n_jobs must be ≥ 1, or negative to count down from all CPUs, got 0")
-    return int(value)
 
 
 def _check_schedule(value: object, label_aware: bool) -> PracticalSchedule:

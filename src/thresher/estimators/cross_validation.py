@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold, check_cv
 
@@ -19,13 +19,19 @@ from thresher.estimators.trust import weighted_error
 from thresher.memory import return_free_memory
 from thresher.validation import FloatArray, Rows, check_count
 
-Fold: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]  # training rows, held-out rows
-
 DEFAULT_FOLDS = 3
 MOST_NAMED = 5  # fits in one message
 
 
 # -- folds -----------------------------------------------------------------------------------
+
+
+class Fold(NamedTuple):
+    """Positions of the rows to fit to and of those held out; the first fold has number 1."""
+
+    number: int
+    train: NDArray[np.intp]
+    test: NDArray[np.intp]
 
 
 def make_folds(cv: Any, rows: Rows, labels: Any, seed: int) -> list[Fold]:
@@ -36,45 +42,63 @@ def make_folds(cv: Any, rows: Rows, labels: Any, seed: int) -> list[Fold]:
 
     Examples
     --------
-    >>> [test.tolist() for _, test in make_folds(2, np.zeros((4, 1)), np.array([0, 0, 1, 1]), 0)]
+    >>> folds = make_folds(2, np.zeros((4, 1)), np.array([0, 0, 1, 1]), seed=0)
+    >>> [fold.test.tolist() for fold in folds]
     [[1, 2], [0, 3]]
     """
     classes, signs = check_two_classes(labels)
     if cv is None or np.isscalar(cv):
-        n_folds = DEFAULT_FOLDS if cv is None else check_count(cv, "cv", minimum=2)
-        counts = [int(np.count_nonzero(signs == sign)) for sign in (-1, 1)]
-        if min(counts) < n_folds:
-            rarest = classes.tolist()[int(np.argmin(counts))]
-            raise ValueError(
-                f"cv must be at most {min(counts)}, the number of rows of class {rarest!r}, "
-                f"got {n_folds}"
-            )
-        splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed % 2**32)
+        splitter = _stratified(DEFAULT_FOLDS if cv is None else cv, classes, signs, seed)
     else:
         splitter = check_cv(cv, labels, classifier=True)
     places = np.arange(len(labels))
     try:
-        folds = [(places[train], places[test]) for train, test in splitter.split(rows, labels)]
+        splits = [(places[train], places[test]) for train, test in splitter.split(rows, labels)]
     except (IndexError, TypeError, ValueError) as error:
         raise ValueError(f"cv must give pairs of training and test rows: {error}") from error
-    for i, (train, test) in enumerate(folds, 1):
-        _check_fold(i, classes, signs[train], test)
-    if not folds:
+    if not splits:
         raise ValueError("cv must give at least one split, got none")
+    folds = [Fold(i, *split) for i, split in enumerate(splits, 1)]
+    for fold in folds:
+        _check_fold(fold, classes, signs)
     return folds
 
 
-def _check_fold(i: int, classes: Any, train_signs: FloatArray, test: NDArray[np.intp]) -> None:
-    if not test.size:
-        raise ValueError(f"cv: split {i} holds out no rows")
+def _stratified(n_folds: Any, classes: Any, signs: FloatArray, seed: int) -> StratifiedKFold:
+    n_folds = check_count(n_folds, "cv", minimum=2)
+    rarest = int((signs > 0).sum() < (signs < 0).sum())
+    n_rows = int((signs == 2 * rarest - 1).sum())
+    if n_rows < n_folds:
+        raise ValueError(
+            f"cv must be at most {n_rows}, the number of rows of class "
+            f"{classes.tolist()[rarest]!r}, got {n_folds}"
+        )
+    return StratifiedKFold(n_folds, shuffle=True, random_state=seed % 2**32)
+
+
+def _check_fold(fold: Fold, classes: Any, signs: FloatArray) -> None:
+    if not fold.test.size:
+        raise ValueError(f"cv: split {fold.number} holds out no rows")
     for label, sign in zip(classes.tolist(), (-1, 1)):
-        if not (train_signs == sign).any():
+        if sign not in signs[fold.train]:
             raise ValueError(
-                f"cv: the training rows of split {i} lack class {label!r}; use stratified folds"
+                f"cv: the training rows of split {fold.number} lack class {label!r}; "
+                "use stratified folds"
             )
 
 
-# -- fits to folds ---------------------------------------------------------------------------
+# -- fits ------------------------------------------------------------------------------------
+
+
+def fit_to_all(estimator: HalfspaceClassifier, rows: Rows, labels: Any) -> HalfspaceClassifier:
+    """The estimator, fitted to all rows; its warnings name its parameters."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator._learn(rows, labels, Settings.of(estimator))
+    return_free_memory()
+    for warning in caught:
+        warn_caller(f"{_name_of(estimator)}, all rows: {warning.message}", warning.category)
+    return estimator
 
 
 @dataclass(frozen=True)
@@ -83,73 +107,50 @@ class FoldResult:
 
     Parameters
     ----------
-    sparsity, noise_rate : parameters of the fit
-    fold : number of the fold, starting at 1
+    name : sparsity, noise rate and number of the fold, for messages
     error : share of the held-out trust on wrongly classified rows
     uncertified : phases in which a solver missed its certificate
-
-    Examples
-    --------
-    >>> str(FoldResult(sparsity=40, noise_rate=0.05, fold=2, error=0.1, uncertified=(3, 4)))
-    'sparsity=40, noise_rate=0.05, fold 2: phases 3, 4'
     """
 
-    sparsity: int
-    noise_rate: float
-    fold: int
+    name: str
     error: float
     uncertified: tuple[int, ...]
 
-    def __str__(self) -> str:
-        phases = ", ".join(map(str, self.uncertified)) or "none"
-        return (
-            f"{choice_name(self.sparsity, self.noise_rate)}, fold {self.fold}: "
-            f"phase{'s' * (len(self.uncertified) > 1)} {phases}"
-        )
 
-
-def choice_name(sparsity: int, noise_rate: float) -> str:
-    """The parameters of a choice, for messages."""
-    return f"sparsity={sparsity}, noise_rate={noise_rate:g}"
-
-
-def fit_to_fold(
-    estimator: HalfspaceClassifier,
-    settings: Settings,
+def fit_to_folds(
+    fits: Iterable[tuple[HalfspaceClassifier, Fold]],
     rows: Rows,
     labels: Any,
     trust: FloatArray,
-    fold: Fold,
-) -> tuple[float, tuple[int, ...]]:
-    """The error on the held-out rows, and the phases without a certificate.
-
-    Held-out rows are copied here, one fold at a time: copies for all folds would not fit in memory.
-    """
-    train, test = fold
-    with warnings.catch_warnings():  # the caller warns once for all folds
-        warnings.simplefilter("ignore", DistrustedClass)
-        warnings.simplefilter("ignore", UncertifiedPhase)
-        estimator._learn(rows, labels, settings, train)
-    return_free_memory()
-    wrong = estimator._labels(estimator._scores(rows[test])) != labels[test]
-    missed = tuple(p.phase.index for p in estimator.phases_ if not p.is_certified)
-    return weighted_error(wrong, labels[test], trust[test]), missed
-
-
-def results_of(tasks: Iterable[Any], n_jobs: int | None) -> Iterator[Any]:
-    """The results of joblib's tasks in order, each as soon as it is ready.
-
-    Examples
-    --------
-    >>> from joblib import delayed
-    >>> list(results_of((delayed(abs)(i) for i in (-1, -2)), n_jobs=None))
-    [1, 2]
-    """
+    n_jobs: int | None,
+) -> Iterator[FoldResult]:
+    """The result of each estimator on its fold, in order, each as soon as it is ready."""
+    tasks = (delayed(_fit_to_fold)(*fit, rows, labels, trust) for fit in fits)
     try:
         parallel = Parallel(n_jobs=n_jobs, return_as="generator")
     except ValueError:  # a backend without generators
         parallel = Parallel(n_jobs=n_jobs)
     return iter(parallel(tasks))
+
+
+def _fit_to_fold(
+    estimator: HalfspaceClassifier, fold: Fold, rows: Rows, labels: Any, trust: FloatArray
+) -> FoldResult:
+    with warnings.catch_warnings():  # the caller warns once for all folds
+        warnings.simplefilter("ignore", DistrustedClass)
+        warnings.simplefilter("ignore", UncertifiedPhase)
+        estimator._learn(rows, labels, Settings.of(estimator), fold.train)
+    return_free_memory()
+    held_out = labels[fold.test]
+    # Rows are copied one fold at a time: copies for all folds would not fit in memory.
+    wrong = estimator._labels(estimator._scores(rows[fold.test])) != held_out
+    error = weighted_error(wrong, held_out, trust[fold.test])
+    missed = tuple(p.phase.index for p in estimator.phases_ if not p.is_certified)
+    return FoldResult(f"{_name_of(estimator)}, fold {fold.number}", error, missed)
+
+
+def _name_of(estimator: HalfspaceClassifier) -> str:
+    return f"sparsity={estimator.sparsity}, noise_rate={estimator.noise_rate:g}"
 
 
 def warn_of_uncertified(results: Sequence[FoldResult]) -> None:
@@ -159,12 +160,13 @@ def warn_of_uncertified(results: Sequence[FoldResult]) -> None:
     --------
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     warn_of_uncertified([FoldResult(9, 0.1, 1, 0.2, ()), FoldResult(9, 0.1, 2, 0.2, (3,))])
+    ...     warn_of_uncertified([FoldResult("fold 1", 0.2, ()), FoldResult("fold 2", 0.2, (3, 4))])
     >>> print(caught[0].message)
-    solvers missed their certificates in 1 of 2 fits to folds: sparsity=9, noise_rate=0.1, fold 2:
-    phase 3
+    solvers missed their certificates in 1 of 2 fits to folds: fold 2 (phases 3, 4)
     """
-    missed = [str(result) for result in results if result.uncertified]
+    missed = [
+        f"{r.name} (phases {', '.join(map(str, r.uncertified))})" for r in results if r.uncertified
+    ]
     if missed:
         more = f"; and {len(missed) - MOST_NAMED} more" if len(missed) > MOST_NAMED else ""
         warn_caller(

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
+from contextlib import AbstractContextManager, nullcontext
 from itertools import product
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
-from joblib import delayed
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.errors import warn_caller
 from thresher.estimators.base import FitReport, FittedHalfspace, with_callbacks
 from thresher.estimators.checks import (
     Settings,
@@ -25,25 +21,24 @@ from thresher.estimators.checks import (
 from thresher.estimators.cross_validation import (
     DEFAULT_FOLDS,
     Fold,
-    FoldResult,
-    choice_name,
     choose,
-    fit_to_fold,
+    fit_to_all,
+    fit_to_folds,
     make_folds,
     path_of,
-    results_of,
     warn_of_uncertified,
 )
 from thresher.estimators.halfspace import HalfspaceClassifier
 from thresher.estimators.model import HalfspaceModel
 from thresher.learning import PracticalSchedule
-from thresher.memory import return_free_memory
 from thresher.rendering.progress import Move, PlainLines, progress
-from thresher.validation import FloatArray, Rows, check_noise_rate
+from thresher.validation import check_noise_rate
 
+T = TypeVar("T")
 Choice = tuple[int, float]  # sparsity and noise rate
 
 SPARSITIES: tuple[int | str, ...] = (10, 40, 160)  # tried by default
+SHARED = ("fit_intercept", "scale", "reach", "label_aware", "schedule")  # as in HalfspaceClassifier
 
 
 class HalfspaceClassifierCV(FittedHalfspace):
@@ -128,122 +123,65 @@ class HalfspaceClassifierCV(FittedHalfspace):
             As in `HalfspaceClassifier.fit`; or the folds are unusable, for example because a class
             has fewer rows than there are folds.
         """
-        settings = self._check_parameters()
+        seed = self._check_parameters()
         rows, labels = check_training_table(self, X, y)
         choices = self._choices(rows.shape[1])
-        folds = make_folds(self.cv, rows, labels, settings.seed)
-        with self._watched(X, y, n_fits=2 + len(choices) * len(folds)) as fit_ended:
+        folds = make_folds(self.cv, rows, labels, seed)
+        n_fits = 2 + len(choices) * len(folds)
+        with self._bar(n_fits) as move:
+            report = FitReport(self, X, y, n_tasks=n_fits, move=move)
             widest = (max(s for s, _ in choices), max(eta for _, eta in choices))
-            trusting = self._fit_to_all(widest, rows, labels, settings)
-            fit_ended("fit for trust")
+            fitted = fit_to_all(self._make(*widest, seed), rows, labels)
+            report.task_ended("fit for trust")
             results = []
-            trust = trusting.row_weights_
-            for result in self._fits_to_folds(rows, labels, choices, trust, folds, settings):
+            fits = self._estimators_and_folds(choices, folds, seed)
+            for result in fit_to_folds(fits, rows, labels, fitted.row_weights_, self.n_jobs):
                 results.append(result)
-                fit_ended("fit to folds")
+                report.task_ended("fit to folds")
             warn_of_uncertified(results)
             self.path_ = path_of(choices, [result.error for result in results])
             chosen = choose(self.path_)
             self.sparsity_, self.noise_rate_ = choice = chosen.sparsity, chosen.noise_rate
-            is_done = choice == widest
-            self._take(trusting if is_done else self._fit_to_all(choice, rows, labels, settings))
-            fit_ended("fit of the choice")
+            if choice != widest:
+                fitted = fit_to_all(self._make(*choice, seed), rows, labels)
+            self._take(fitted)
+            report.task_ended("fit of the choice")
+            report.fit_ended()
         return self
 
-    def _check_parameters(self) -> Settings:
-        """The settings of every fit except sparsity and noise rate."""
+    def _check_parameters(self) -> int:
+        """The seed, once everything that needs no table has been checked."""
         check_n_jobs(self.n_jobs)
         check_switch(self.verbose, "verbose")
-        return Settings.of(self._make(1, 0.0, self.random_state))
-
-    def _make(self, sparsity: int, noise_rate: float, random_state: Any) -> HalfspaceClassifier:
-        return HalfspaceClassifier(
-            sparsity,
-            noise_rate,
-            fit_intercept=self.fit_intercept,
-            scale=self.scale,
-            reach=self.reach,
-            label_aware=self.label_aware,
-            schedule=self.schedule,
-            random_state=random_state,
-        )
+        return Settings.of(self._make(1, 0.0, self.random_state)).seed
 
     def _choices(self, n_features: int) -> list[Choice]:
         """Every sparsity, from small to large, with every noise rate."""
-        sparsities = [
-            min(check_sparsity(value, f"sparsities[{i}]"), n_features)
-            for i, value in enumerate(_listed(self.sparsities, "sparsities"))
-        ]
-        noise_rates = [
-            check_noise_rate(value, f"noise_rates[{i}]")
-            for i, value in enumerate(_listed(self.noise_rates, "noise_rates"))
-        ]
-        return list(product(sorted(set(sparsities)), dict.fromkeys(noise_rates)))
+        sparsities = _checked(self.sparsities, "sparsities", check_sparsity)
+        noise_rates = _checked(self.noise_rates, "noise_rates", check_noise_rate)
+        tried = sorted({min(sparsity, n_features) for sparsity in sparsities})
+        return list(product(tried, dict.fromkeys(noise_rates)))
 
-    @contextmanager
-    def _watched(self, X: Any, y: Any, *, n_fits: int) -> Iterator[Callable[[str], None]]:
-        """A function to call after each fit; it moves the progress bar and informs callbacks."""
-        report = FitReport(self, X, y, n_tasks=n_fits)
-        n_done = 0
-        bar: AbstractContextManager[Move] = nullcontext(lambda _: None)
-        if self.verbose:
-            bar = progress("fits", n_fits, otherwise=PlainLines("fits", n_fits))
-        with bar as move:
-            move(n_done)  # starts the clock
+    def _bar(self, n_fits: int) -> AbstractContextManager[Move | None]:
+        if not self.verbose:
+            return nullcontext()
+        return progress("fits", n_fits, otherwise=PlainLines("fits", n_fits))
 
-            def fit_ended(name: str) -> None:
-                nonlocal n_done
-                n_done += 1
-                move(n_done)
-                report.task_ended(name)
+    def _make(self, sparsity: int, noise_rate: float, random_state: Any) -> HalfspaceClassifier:
+        shared = {name: getattr(self, name) for name in SHARED}
+        return HalfspaceClassifier(sparsity, noise_rate, random_state=random_state, **shared)
 
-            yield fit_ended
-        report.fit_ended()
-
-    def _fit_to_all(
-        self, choice: Choice, rows: Rows, labels: Any, settings: Settings
-    ) -> HalfspaceClassifier:
-        """A fit to all rows, whose warnings name the choice."""
-        estimator = self._make(*choice, settings.seed)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            estimator._learn(rows, labels, _with_choice(settings, choice))
-        return_free_memory()
-        for warning in caught:
-            warn_caller(f"{choice_name(*choice)}, all rows: {warning.message}", warning.category)
-        return estimator
-
-    def _fits_to_folds(
-        self,
-        rows: Rows,
-        labels: Any,
-        choices: Sequence[Choice],
-        trust: FloatArray,
-        folds: Sequence[Fold],
-        settings: Settings,
-    ) -> Iterator[FoldResult]:
-        """One result per choice and fold, as they become ready."""
-        places = [(choice, i) for choice in choices for i in range(len(folds))]
-        # A generator: a list of tasks would keep every fitted estimator in memory.
-        tasks = (
-            delayed(fit_to_fold)(
-                self._make(*choice, settings.seed),
-                _with_choice(settings, choice),
-                rows,
-                labels,
-                trust,
-                folds[i],
-            )
-            for choice, i in places
-        )
-        for (choice, i), result in zip(places, results_of(tasks, self.n_jobs)):
-            yield FoldResult(*choice, i + 1, *result)
+    def _estimators_and_folds(
+        self, choices: Sequence[Choice], folds: Sequence[Fold], seed: int
+    ) -> Iterator[tuple[HalfspaceClassifier, Fold]]:
+        """One at a time: a list would keep every fitted estimator in memory."""
+        for choice, fold in product(choices, folds):
+            yield self._make(*choice, seed), fold
 
     def _take(self, best: HalfspaceClassifier) -> None:
         """Take over the fitted attributes of the chosen estimator, and complete it."""
-        self.__dict__.update(
-            {name: value for name, value in vars(best).items() if name not in best.get_params()}
-        )
+        fitted = vars(best).keys() - best.get_params(deep=False).keys()
+        self.__dict__.update({name: getattr(best, name) for name in fitted})
         best.n_features_in_ = self.n_features_in_
         if hasattr(self, "feature_names_in_"):
             best.feature_names_in_ = self.feature_names_in_
@@ -255,14 +193,10 @@ class HalfspaceClassifierCV(FittedHalfspace):
         return self.best_estimator_.to_model()
 
 
-def _with_choice(settings: Settings, choice: Choice) -> Settings:
-    return replace(settings, sparsity=choice[0], noise_rate=choice[1])
-
-
-def _listed(values: Any, name: str) -> list[Any]:
+def _checked(values: Any, name: str, check: Callable[[object, str], T]) -> list[T]:
     if isinstance(values, (str, bytes)) or not np.iterable(values):
         raise TypeError(f"{name} must be a sequence, got {values!r}")
-    listed = list(values)
-    if not listed:
+    checked = [check(value, f"{name}[{i}]") for i, value in enumerate(values)]
+    if not checked:
         raise ValueError(f"{name} must have at least one value")
-    return listed
+    return checked

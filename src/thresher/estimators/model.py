@@ -141,10 +141,6 @@ class HalfspaceModel:
         clipping = MinMaxScaler(feature_range=(-farthest, farthest), clip=has_reach)
         clipping.scale_ = self._spread(1 / scale, 1.0)
         clipping.min_ = self._spread((near - self.center) / scale, 0.0)
-        with np.errstate(over="ignore"):  # shown, but not used in predictions
-            clipping.data_min_ = self._spread((self.center - near) - farthest * scale, -farthest)
-            clipping.data_max_ = self._spread((self.center - near) + farthest * scale, farthest)
-            clipping.data_range_ = self._spread(2 * farthest * scale, 2 * farthest)
         for scaler in (centering, clipping):
             scaler.n_features_in_, scaler.n_samples_seen_ = self.n_features, 1
         if self.feature_names is not None:
@@ -215,14 +211,11 @@ def _refuse_labels_beyond_onnx(classes: list[Label]) -> None:
 
 def _provenance(classifier: Any) -> dict[str, Any]:
     parameters = {name: _plain(v) for name, v in classifier.get_params(deep=False).items()}
+    kept = {n: v for n, v in parameters.items() if isinstance(v, bool | int | float | str | None)}
     trust = classifier.row_weights_
     return {
         "thresher": version("thresher"),
-        "parameters": {
-            name: value
-            for name, value in parameters.items()
-            if isinstance(value, (bool, int, float, str)) or value is None
-        },
+        "parameters": kept,
         "n_rows": int(trust.size),
         "mean_trust": float(trust.mean()),
     }
