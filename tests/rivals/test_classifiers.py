@@ -138,14 +138,14 @@ def test_an_impossible_parameter_is_named(rival: Any, message: str) -> None:
 
 @pytest.mark.parametrize("name", RIVALS)
 @pytest.mark.parametrize("standardize", ["no", 2, None])
-def test_a_switch_is_true_or_false(name: str, standardize: Any) -> None:
+def test_standardize_is_true_or_false(name: str, standardize: Any) -> None:
     rival = clone(RIVALS[name]).set_params(standardize=standardize)
     with pytest.raises(TypeError, match=f"standardize must be True or False, got {standardize!r}"):
         rival.fit(*word_counts())
 
 
 @pytest.mark.parametrize("rival", [TrimmedMean, TrimmedHardThresholding])
-def test_an_intercept_is_wanted_or_not(rival: Any) -> None:
+def test_fit_intercept_is_true_or_false(rival: Any) -> None:
     with pytest.raises(TypeError, match="fit_intercept must be True or False, got 'no'"):
         rival(fit_intercept="no").fit(*word_counts())
 
@@ -163,7 +163,7 @@ def test_equal_generators_give_equal_models(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RANDOM)
-def test_seeds_beyond_32_bits_are_taken(name: str) -> None:
+def test_seeds_beyond_32_bits_are_accepted(name: str) -> None:
     X, y = word_counts()
     small, large = (
         clone(RIVALS[name]).set_params(random_state=seed).fit(X, y) for seed in (3, 2**32 + 3)
@@ -173,7 +173,7 @@ def test_seeds_beyond_32_bits_are_taken(name: str) -> None:
 
 @pytest.mark.parametrize("name", RANDOM)
 @pytest.mark.parametrize(("seed", "error"), [("x", TypeError), (-1, ValueError), (True, TypeError)])
-def test_what_is_no_source_of_randomness_is_refused(name: str, seed: Any, error: type) -> None:
+def test_a_random_state_of_another_type_is_refused(name: str, seed: Any, error: type) -> None:
     with pytest.raises(error, match="random_state must be"):
         clone(RIVALS[name]).set_params(random_state=seed).fit(*word_counts())
 
@@ -199,7 +199,7 @@ def test_a_base_that_is_not_linear_is_refused() -> None:
         NormFilter(estimator=DecisionTreeClassifier()).fit(*word_counts())
 
 
-def test_more_features_than_there_are_means_all() -> None:
+def test_sparsity_is_clipped_to_the_number_of_features() -> None:
     X, y = word_counts()
     np.testing.assert_array_equal(
         TrimmedMean(sparsity=1000).fit(X, y).coef_, TrimmedMean(sparsity=12).fit(X, y).coef_
@@ -207,7 +207,7 @@ def test_more_features_than_there_are_means_all() -> None:
 
 
 @pytest.mark.parametrize("name", RIVALS)
-def test_long_indices_of_a_sparse_matrix_are_taken(name: str) -> None:
+def test_long_indices_of_a_sparse_matrix_are_accepted(name: str) -> None:
     X, y = word_counts()
     short = sp.csr_array(X)
     parts = (short.data, short.indices.astype(np.int64), short.indptr.astype(np.int64))
@@ -230,8 +230,8 @@ def test_an_unknown_name_is_not_found() -> None:
 
 
 def test_parameters_that_a_classifier_lacks_are_left_out() -> None:
-    told = {"sparsity": 3, "noise_rate": 0.1, "standardize": False, "random_state": 7}
-    svm = make_classifier("norm-filter-linear-svm", **told)
+    given = {"sparsity": 3, "noise_rate": 0.1, "standardize": False, "random_state": 7}
+    svm = make_classifier("norm-filter-linear-svm", **given)
     assert (svm.noise_rate, svm.random_state, svm.standardize) == (0.1, 7, False)
     assert (svm.estimator.random_state, svm.estimator.standardize) == (7, False)
 
@@ -243,7 +243,7 @@ SPARSITY = 5
 
 @dataclass(frozen=True)
 class PoisonedTable:
-    """Labeled rows of which an adversary made some; the oracle knows which."""
+    """Labeled rows, some of them planted; the oracle knows which."""
 
     X: np.ndarray
     y: np.ndarray
@@ -251,7 +251,7 @@ class PoisonedTable:
     oracle: MaliciousOracle
 
     def error_of(self, rival: Any) -> float:
-        """How often the rival's direction is wrong on clean rows, after it was fitted here."""
+        """The error on clean rows of the direction that the rival learns from this table."""
         weights = rival.fit(self.X, self.y).coef_[0]
         return self.oracle.error_rate(weights) if weights.any() else 0.5
 

@@ -16,7 +16,9 @@ DENSE_FILTER, SPARSE_FILTER = NAMED["diakonikolas-kane-stewart"], NAMED["balakri
 
 @pytest.mark.parametrize("name", ["diakonikolas-kane-stewart", "balakrishnan"])
 @pytest.mark.parametrize("adversary", [LinfHijack(), OnSupportTilt(8.0)])
-def test_planted_rows_that_show_in_the_variance_are_borne(name: str, adversary: Adversary) -> None:
+def test_planted_rows_that_show_in_the_variance_are_tolerated(
+    name: str, adversary: Adversary
+) -> None:
     assert error_of(NAMED[name], adversary) < 0.04
 
 

@@ -58,7 +58,7 @@ def test_no_two_rows_that_stay_are_alike() -> None:
     assert cosines.max() <= 0.8 + 1e-6
 
 
-def test_a_planted_row_takes_one_clean_row_along() -> None:
+def test_a_planted_row_removes_one_clean_row() -> None:
     clean = np.eye(5)
     planted = np.ones((1, 5))
     assert rows_unlike_others(np.vstack([clean, planted]), 0.4).size == 4

@@ -13,15 +13,15 @@ from thresher.simulate import LinfHijack
 (METHOD,) = METHODS
 
 
-def test_true_labels_are_learned_from() -> None:
+def test_clean_rows_are_learned() -> None:
     assert error_of(METHOD, n_labels=1500) < 0.06
 
 
-def test_a_tiny_share_of_planted_rows_is_borne() -> None:
+def test_a_tiny_fraction_of_planted_rows_is_tolerated() -> None:
     assert error_of(METHOD, LinfHijack(), noise_rate=0.005, n_features=40, n_labels=800) < 0.12
 
 
-def test_more_noise_leaves_only_batches_that_say_little() -> None:
+def test_more_noise_leaves_only_uninformative_batches() -> None:
     assert error_of(METHOD, LinfHijack(), noise_rate=0.05, n_labels=1500) > 0.12
 
 

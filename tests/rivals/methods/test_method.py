@@ -1,4 +1,4 @@
-"""What passive methods share: as many labels as the budget pays for, and no row that overflows."""
+"""What passive methods share: the number of labels, rows that do not overflow, the sparse cut."""
 
 from __future__ import annotations
 

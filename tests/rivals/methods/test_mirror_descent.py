@@ -1,4 +1,4 @@
-"""Stage-wise mirror descent: it bears wrong labels, and planted rows undo it."""
+"""Stage-wise mirror descent: it tolerates wrong labels, and planted rows undo it."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ NAMED = by_name(METHODS)
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_true_labels_are_learned_from(name: str) -> None:
+def test_clean_rows_are_learned(name: str) -> None:
     assert error_of(NAMED[name]) < 0.02
 
 
-def test_bounded_noise_is_borne() -> None:
+def test_bounded_noise_is_tolerated() -> None:
     assert error_of(NAMED["zhang-shen-awasthi"], LabelFlip(), noise_rate=0.1) < 0.03
 
 
-def test_a_few_wrong_labels_are_borne_by_the_perceptron() -> None:
+def test_a_few_wrong_labels_are_tolerated_by_the_perceptron() -> None:
     assert error_of(NAMED["localized-perceptron"], LabelFlip(), noise_rate=0.05) < 0.03
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_planted_rows_take_the_average_over_that_the_stages_start_from(name: str) -> None:
+def test_planted_rows_hijack_the_average_that_the_stages_start_from(name: str) -> None:
     assert error_of(NAMED[name], LinfHijack()) > 0.3
 
 

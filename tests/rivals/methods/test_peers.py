@@ -91,7 +91,7 @@ def test_sever_breaks_where_a_dense_spectrum_shows_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_labels_that_all_agree_are_no_obstacle(name: str) -> None:
+def test_labels_that_all_agree_are_accepted(name: str) -> None:
     class AllPositive(ArrayPool):
         def reveal(self, ids: np.ndarray) -> np.ndarray:
             return np.ones(ids.size)

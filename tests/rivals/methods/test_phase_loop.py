@@ -1,4 +1,4 @@
-"""The phase loops work where their authors say so, and break where a step that they lack is needed.
+"""The phase loops hold where their authors say so, and break where they need a step they lack.
 
 Seeds are fixed, and each number is the median of three. Where a loop holds, its error is a few
 times below that of one that breaks.
@@ -106,7 +106,7 @@ def test_a_dense_loop_uses_every_feature() -> None:
     assert np.count_nonzero(dense) == 20
 
 
-def test_a_loop_that_takes_labels_for_true_does_not_mind_the_noise_rate() -> None:
+def test_a_loop_that_assumes_true_labels_ignores_the_noise_rate() -> None:
     told = Task(n_features=20, sparsity=3, noise_rate=0.3, label_budget=200)
     answers = [
         METHODS["balcan-long"].learn(oracle(), task, np.random.default_rng(0))

@@ -11,7 +11,7 @@ from thresher.simulate import LinfHijack, OnSupportTilt
 METHOD = by_name(METHODS)["shen-2023"]
 
 
-def test_planted_rows_that_show_in_the_variance_are_borne() -> None:
+def test_planted_rows_that_show_in_the_variance_are_tolerated() -> None:
     assert error_of(METHOD, LinfHijack(), n_labels=1500) < 0.04
 
 

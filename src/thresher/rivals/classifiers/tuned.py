@@ -51,11 +51,6 @@ class PathModel:
     offset: float
     score: float
 
-    @property
-    def n_nonzeros(self) -> int:
-        """The number of features that the model uses."""
-        return int(np.count_nonzero(self.coef))
-
 
 class TunedRival(LinearRival):
     """A linear classifier whose C is tuned by cross-validation; a subclass makes the models."""

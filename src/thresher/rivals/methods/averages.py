@@ -16,12 +16,12 @@ from thresher.validation import FloatArray, check_count, check_fraction, check_p
 
 @dataclass(frozen=True)
 class KlivansLongServedio:
-    """The mean of y·x over rows without those that stick out in a direction of large variance.
+    """The mean of y·x without the rows that stick out in a direction of large variance.
 
-    While the largest eigenvalue of (1/|S|) Σ x·xᵀ is above a threshold, every row of S with
-    (v·x)² above a threshold of its own is deleted, where v is the top eigenvector. Then
-    w ∝ mean of y·x ("Learning Halfspaces with Malicious Noise", the algorithm for the uniform
-    distribution). A planted direction below the eigenvalue's threshold passes.
+    While the largest eigenvalue of (1/|S|) Σ x·xᵀ is above a threshold, every row of S with (v·x)²
+    above a second threshold is deleted, where v is the top eigenvector. Then w ∝ mean of y·x
+    (Klivans, Long and Servedio 2009, "Learning Halfspaces with Malicious Noise", the algorithm for
+    the uniform distribution). A planted direction below the first threshold passes.
 
     The paper's thresholds are meant for proofs. The practical ones here are what clean rows reach:
     `edge_factor`·(1 + √(d/|S|))², the largest eigenvalue of that many isotropic rows
@@ -29,18 +29,15 @@ class KlivansLongServedio:
 
     Parameters
     ----------
-    edge_factor : how far above clean rows the eigenvalue may be
-    tail_factor : squared projections beyond so many times log m are deleted
+    edge_factor : multiple of the largest eigenvalue of clean rows that passes
+    tail_factor : rows with squared projections above this multiple of log m are deleted
 
     Examples
     --------
-    >>> from thresher.simulate import FarClump, Gaussian, MaliciousOracle, random_target
-    >>> source = MaliciousOracle(distribution=Gaussian(20), target=random_target(20, 3, 0),
-    ...                          noise_rate=0.05, adversary=FarClump(strength=20.0),
-    ...                          random_state=0)
-    >>> task = Task(n_features=20, sparsity=3, noise_rate=0.05, label_budget=2000)
-    >>> w = KlivansLongServedio()(source, task, np.random.default_rng(0))
-    >>> source.error_rate(w) < 0.06
+    >>> from thresher.experiments import SimulationSpec, run_simulation
+    >>> spec = SimulationSpec(n_features=20, sparsity=3, noise_rate=0.05, adversary="far-clump",
+    ...                       label_budget=2000, method="klivans-long-servedio")
+    >>> run_simulation(spec, seed=0).error < 0.06
     True
     """
 
@@ -85,7 +82,7 @@ class KlivansLongServedio:
             values, vectors = top_eigenpairs((X.T * kept) @ X / total, 1)
             edge = (1 + np.sqrt(X.shape[1] / n_effective)) ** 2
             is_far = np.square(X @ vectors[:, -1]) > max_square
-            # Without an outlier to delete the loop cannot go on, whatever the eigenvalue.
+            # Without a row to delete, the loop ends whatever the eigenvalue.
             if values[-1] <= self.edge_factor * edge or not kept[is_far].any():
                 break
             kept[is_far] = 0
@@ -94,30 +91,28 @@ class KlivansLongServedio:
 
 @dataclass(frozen=True)
 class SmoothBoosting:
-    """The sum of halfspaces learned from weighted rows, each with weight on what the others miss.
+    """The sum of halfspaces, each learned from rows weighted by how badly the earlier ones do.
 
     The version for log-concave distributions: averaging without outliers is the weak learner of
-    smooth boosting (Servedio 2003), which never puts more than 1 on a row, so that planted rows
-    cannot draw all weight. With margins h = y·(v·x)/R of each round's v, a row's sum
-    N ← N + h − θ sets its weight to 1 while N < 0 and to (1 − γ)^(N/2) beyond; it ends when the
-    mean weight is below κ. The weak hypotheses are linear, so their sum is a halfspace.
+    smooth boosting (Servedio 2003), in which no row's weight exceeds 1, so that planted rows cannot
+    draw all the weight. With margins h = y·(v·x)/R of each round's v, a row's sum N ← N + h − θ
+    sets its weight to 1 while N < 0 and to (1 − γ)^(N/2) beyond; it ends when the mean weight is
+    below κ. The weak hypotheses are linear, so their sum is a halfspace.
 
     Parameters
     ----------
     weak : averages weighted rows without outliers
-    edge : γ, by how much a weak hypothesis is expected to beat guessing; θ = γ/(2 + γ)
+    edge : γ, the expected advantage of a weak hypothesis over guessing; θ = γ/(2 + γ)
     default_error : κ if the task has no target error
-    noise_factor : κ is at least so many times the noise rate
-    max_rounds : after so many rounds it ends in any case
+    noise_factor : κ is at least this multiple of the noise rate
+    max_rounds : largest number of rounds
 
     Examples
     --------
-    >>> from thresher.simulate import Laplace, MaliciousOracle, random_target
-    >>> source = MaliciousOracle(distribution=Laplace(20), target=random_target(20, 3, 0),
-    ...                          noise_rate=0.0, adversary=None, random_state=0)
-    >>> task = Task(n_features=20, sparsity=3, noise_rate=0.0, label_budget=2000)
-    >>> w = SmoothBoosting()(source, task, np.random.default_rng(0))
-    >>> source.error_rate(w) < 0.06
+    >>> from thresher.experiments import SimulationSpec, run_simulation
+    >>> spec = SimulationSpec(n_features=20, sparsity=3, distribution="laplace",
+    ...                       label_budget=2000, method="klivans-long-servedio-boosted")
+    >>> run_simulation(spec, seed=0).error < 0.06
     True
     """
 
@@ -157,22 +152,14 @@ def learn_one_bit(source: Source, task: Task, _rng: np.random.Generator) -> Floa
     w = argmax of mean(y·x)·w over ‖w‖₂ ≤ 1, ‖w‖₁ ≤ √s, which is the soft threshold S_t of the mean
     at the smallest level t with ‖w‖₁ ≤ √s·‖w‖₂, scaled to unit length. This is the convex program
     of "Robust 1-bit compressed sensing and sparse logistic regression: a convex programming
-    approach", and there are no constants to choose.
-
-    Parameters
-    ----------
-    source : where rows and labels come from
-    task : `sparsity` is s; all of `label_budget` is spent
+    approach" (Plan and Vershynin 2013); it has no constants to choose.
 
     Examples
     --------
-    >>> from thresher.simulate import Gaussian, MaliciousOracle, random_target
-    >>> source = MaliciousOracle(distribution=Gaussian(50), target=random_target(50, 3, 0),
-    ...                          noise_rate=0.0, adversary=None, random_state=0)
-    >>> task = Task(n_features=50, sparsity=3, noise_rate=0.0, label_budget=2000)
-    >>> w = learn_one_bit(source, task, np.random.default_rng(0))
-    >>> source.error_rate(w) < 0.05, source.n_labels
-    (True, 2000)
+    >>> from thresher.experiments import SimulationSpec, run_simulation
+    >>> spec = SimulationSpec(n_features=50, sparsity=3, label_budget=2000, method="plan-vershynin")
+    >>> run_simulation(spec, seed=0).error < 0.05
+    True
     """
     X, y = draw_sample(source, task)
     _, direction = support_l1_l2(
@@ -208,6 +195,6 @@ METHODS = (
         title="Plan–Vershynin 2013",
         learn=learn_one_bit,
         is_sparse=True,
-        claim="one-bit compressed sensing; labels may be flipped, rows may not be planted",
+        claim="one-bit compressed sensing; flipped labels, no planted rows",
     ),
 )

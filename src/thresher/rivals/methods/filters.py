@@ -2,7 +2,7 @@
 
 For isotropic Gaussian rows with the labels of a halfspace, the mean of z = y·x points along its
 normal, and no direction of z has a variance above 1. So planted rows that move the mean far also
-show as variance, and a filter takes weight from rows until no variance is left to explain.
+raise the variance, and a filter takes weight from rows until no excess variance is left.
 """
 
 from __future__ import annotations
@@ -19,34 +19,32 @@ from thresher.rivals.methods.method import KeepLargest, Method, Source, draw_sam
 from thresher.solvers.eigen import top_eigenpairs
 from thresher.validation import FloatArray, check_count, check_positive
 
-_MAX_ROUNDS = 100  # a round settles a direction; as a rule one or two are planted
+_MAX_ROUNDS = 100  # a round settles a direction; usually one or two are planted
 
 
 @dataclass(frozen=True)
 class DiakonikolasKaneStewart:
-    """The filtered mean of y·x, made more exact near its own boundary.
+    """The filtered mean of y·x, refined near its own boundary.
 
     Repeat k accepts a row x with probability exp(−(t²/2)(1/σ² − 1)), where t = w·x and σ = 2⁻ᵏ, and
     stretches it by 1/σ along w. Accepted clean rows are standard normal again, with the halfspace
-    of normal (σ·cos θ, sin θ): the same filter finds it, and undoing the stretch shrinks what
-    it is wrong by (Diakonikolas, Kane and Stewart 2018, "Learning Geometric Concepts with Nasty
-    Noise"). The rows are those paid at first: none is asked for near the boundary.
+    of normal (σ·cos θ, sin θ): the same filter finds it, and undoing the stretch shrinks its error
+    (Diakonikolas, Kane and Stewart 2018, "Learning Geometric Concepts with Nasty Noise"). All
+    repeats use the rows of the first sample; none is drawn near the boundary.
 
     Parameters
     ----------
-    variance_factor : C; variance up to C·η·log(1/η) above that of clean rows is left in peace
-    n_repeats : localized repeats after the first mean
-    max_dirty_share : no repeat in which an adversary could own more of the accepted rows
-    rows_per_feature : no repeat with fewer accepted rows, for a dense mean of those is mostly noise
+    variance_factor : C; variance up to C·η·log(1/η) above that of clean rows is accepted
+    n_repeats : number of localized repeats after the first mean
+    max_dirty_share : stop where an adversary could own more of the accepted rows
+    rows_per_feature : stop where fewer rows are accepted: their dense mean would be mostly noise
 
     Examples
     --------
-    >>> from thresher.simulate import Gaussian, MaliciousOracle, OnSupportTilt, random_target
-    >>> source = MaliciousOracle(distribution=Gaussian(20), target=random_target(20, 3, 0),
-    ...                          noise_rate=0.05, adversary=OnSupportTilt(), random_state=0)
-    >>> task = Task(n_features=20, sparsity=3, noise_rate=0.05, label_budget=2000)
-    >>> w = DiakonikolasKaneStewart()(source, task, np.random.default_rng(0))
-    >>> source.error_rate(w) < 0.04
+    >>> from thresher.experiments import SimulationSpec, run_simulation
+    >>> spec = SimulationSpec(n_features=20, sparsity=3, noise_rate=0.05, label_budget=2000,
+    ...                       adversary="on-support-tilt", method="diakonikolas-kane-stewart")
+    >>> run_simulation(spec, seed=0).error < 0.04
     True
     """
 
@@ -85,8 +83,8 @@ def filtered_mean(Z: FloatArray, noise_rate: float, variance_factor: float = 1.0
     """The mean of the rows, with less weight on those far out along a direction of large variance.
 
     While the weighted covariance has an eigenvalue above (1 + √(d/n))² + C·η·log(1/η), where the
-    first term is what chance gives to n clean rows, weight is taken along its eigenvector: beyond
-    the distance at which the rows exceed a Gaussian's tail by most, as much as they exceed it.
+    first term is the largest that n clean rows show by chance, rows lose weight along its
+    eigenvector: beyond the distance where their excess over a Gaussian tail is largest, the excess.
 
     Parameters
     ----------
@@ -120,9 +118,9 @@ def filtered_mean(Z: FloatArray, noise_rate: float, variance_factor: float = 1.0
 
 
 def _without_surplus(places: FloatArray, weights: FloatArray, variance: float) -> FloatArray:
-    """The weights, with less on what lies further out than a Gaussian of that variance explains.
+    """The weights, with less on rows further out than a Gaussian of that variance explains.
 
-    The same weights are returned if the surplus is no larger than chance makes it, 1/√n.
+    Returns the same weights if the surplus is within chance, 1/√n.
     """
     distances = np.abs(places - np.median(places))
     outermost = np.argsort(-distances, kind="stable")
@@ -140,29 +138,25 @@ def _without_surplus(places: FloatArray, weights: FloatArray, variance: float) -
 class Balakrishnan:
     """The hard-thresholded mean of y·x under weights that leave no sparse direction suspicious.
 
-    The weights q make max⟨Σ q(z−μ)(z−μ)ᵀ/n, H⟩ over {H ⪰ 0, tr H ≤ 1, ‖H‖₁ ≤ k} as small as taking
-    away the planted share of weight can, which is below 1 + C·η·log(1/η) if any such weights
-    are, so C need not be known; then μ is the mean's largest entries, and both are repeated
-    (Balakrishnan, Du, Li and Singh 2017, "Computationally Efficient Robust Sparse Estimation in
-    High Dimensions"). The first center is the median of each feature, and rows further from it
-    than clean ones ever are go at once. Their convex program is solved by the cuts of
-    `remove_outliers`, with its proofs.
+    The weights q minimize max⟨Σ q(z−μ)(z−μ)ᵀ/n, H⟩ over {H ⪰ 0, tr H ≤ 1, ‖H‖₁ ≤ k} when the
+    planted fraction of the weight may go. The minimum is below 1 + C·η·log(1/η) if any such weights
+    reach it, so C need not be known. Then μ becomes the mean's largest entries, and both steps are
+    repeated (Balakrishnan, Du, Li and Singh 2017, "Computationally Efficient Robust Sparse
+    Estimation in High Dimensions"). The first center is the median of each feature; rows further
+    from it than clean ones ever are go at once. `remove_outliers` solves the convex program.
 
     Parameters
     ----------
-    sparsity_factor : k is so many times the sparsity; two halfspaces differ in up to twice as many
-        features as each has
-    n_repeats : how often the weights are found, around the last center
+    sparsity_factor : k over the sparsity; two s-sparse halfspaces differ in up to 2s features
+    n_repeats : number of times the weights are found, each around the last center
 
     Examples
     --------
-    >>> from thresher.simulate import Gaussian, LinfHijack, MaliciousOracle, random_target
-    >>> source = MaliciousOracle(distribution=Gaussian(30), target=random_target(30, 3, 0),
-    ...                          noise_rate=0.05, adversary=LinfHijack(), random_state=0)
-    >>> task = Task(n_features=30, sparsity=3, noise_rate=0.05, label_budget=1000)
-    >>> w = Balakrishnan()(source, task, np.random.default_rng(0))
-    >>> source.error_rate(w) < 0.05, int(np.count_nonzero(w))
-    (True, 3)
+    >>> from thresher.experiments import SimulationSpec, run_simulation
+    >>> spec = SimulationSpec(n_features=30, sparsity=3, noise_rate=0.05, adversary="linf-hijack",
+    ...                       label_budget=1000, method="balakrishnan")
+    >>> run_simulation(spec, seed=0).error < 0.05
+    True
     """
 
     sparsity_factor: float = 2.0
@@ -175,8 +169,7 @@ class Balakrishnan:
     def __call__(self, source: Source, task: Task, _rng: np.random.Generator) -> FloatArray:
         """The halfspace, of unit length."""
         X, y = draw_sample(source, task)
-        Z = y[:, None] * X
-        Z = _without_far_rows(Z)
+        Z = _without_far_rows(y[:, None] * X)
         center = hard_threshold(np.median(Z, axis=0), task.sparsity)
         for _ in range(self.n_repeats):
             weights = remove_outliers(
@@ -199,7 +192,7 @@ def _without_far_rows(Z: FloatArray) -> FloatArray:
 
 
 def _likely_share(noise_rate: float, n_rows: int) -> float:
-    """What share of the rows may be planted when each is with the noise rate, but for rare luck."""
+    """The planted fraction of the rows at this noise rate, plus two standard deviations."""
     share = noise_rate + 2 * np.sqrt(noise_rate * (1 - noise_rate) / n_rows)
     return float(min(share, 0.5))
 

@@ -1,7 +1,7 @@
 """Averaging, and L1 regression on polynomials (Kalai, Klivans, Mansour and Servedio 2005).
 
-Both are from "Agnostically Learning Halfspaces": averaging, after deleting rows that are too much
-alike, for malicious noise; regression for label noise.
+Both are from "Agnostically Learning Halfspaces": averaging without rows that are too much alike is
+for malicious noise, regression for label noise.
 """
 
 from __future__ import annotations
@@ -23,27 +23,24 @@ _BLOCK = 1024  # rows whose correlations with all others are held at a time
 
 @dataclass(frozen=True)
 class Averaging:
-    """The mean of y·x over rows of which no two are nearly parallel.
+    """The mean of y·x over rows among which no two are nearly parallel.
 
-    On the sphere in many dimensions independent rows are nearly orthogonal, so of two rows with
-    |cos| > C·√(log m / d) at least one is planted, and both go: no planted row takes more than one
-    clean row along (Kalai, Klivans, Mansour and Servedio, "Agnostically Learning Halfspaces",
-    section on malicious noise). Many planted rows that are alike in a few features only stay.
+    On the sphere in many dimensions independent rows are nearly orthogonal. So at least one of two
+    rows with |cos| > C·√(log m / d) is planted, and both go: no planted row removes more than one
+    clean row (section on malicious noise). Planted rows that are alike in only a few features
+    stay.
 
     Parameters
     ----------
-    correlation_factor : C. At the default of 2 about one pair of m clean rows is that much alike,
-        and an infinite one deletes nothing
+    correlation_factor : C; with the default of 2, about one pair of m clean rows is deleted, and
+        with infinity none
 
     Examples
     --------
-    >>> from thresher.simulate import Gaussian, MaliciousOracle, random_target
-    >>> source = MaliciousOracle(distribution=Gaussian(20), target=random_target(20, 3, 0),
-    ...                          noise_rate=0.0, adversary=None, random_state=0)
-    >>> task = Task(n_features=20, sparsity=3, noise_rate=0.0, label_budget=2000)
-    >>> w = Averaging()(source, task, np.random.default_rng(0))
-    >>> source.error_rate(w) < 0.06, source.n_labels
-    (True, 2000)
+    >>> from thresher.experiments import SimulationSpec, run_simulation
+    >>> spec = SimulationSpec(n_features=20, sparsity=3, label_budget=2000, method="averaging")
+    >>> run_simulation(spec, seed=0).error < 0.06
+    True
     """
 
     correlation_factor: float = 2.0
@@ -61,14 +58,14 @@ class Averaging:
 
 
 def rows_unlike_others(X: FloatArray, max_cosine: float) -> NDArray[np.intp]:
-    """The rows that stay when pairs whose angle is too small, or too near to π, go.
+    """The rows that stay when pairs go whose angle is too close to 0 or π.
 
-    Pairs are taken in the order of the rows, and a row that is gone makes no further pair.
+    Pairs are taken in the order of the rows; a deleted row is in no further pair.
 
     Parameters
     ----------
     X : (n, d) rows; their lengths do not matter
-    max_cosine : the largest |cos| of two rows that both stay
+    max_cosine : largest |cos| of two rows that both stay
 
     Examples
     --------
@@ -95,24 +92,22 @@ class L1Polynomial:
 
     p = argmin Σ|y − p(x)| over polynomials of degree 1 or 2, by a linear program, on the features
     whose mean of y·x is largest. The paper then predicts sign(p(x) − t) with the best threshold t.
-    Here an answer is a halfspace through the origin, so t is known to be zero, and what p has
-    beside its linear part carries no direction under a symmetric distribution; the constant
-    and the squares take part in the fit and are then left out. The s largest entries are kept.
+    The laboratory's halfspaces go through the origin, so t is zero, and under a symmetric
+    distribution only the linear part of p carries a direction. The constant and the products take
+    part in the fit and are then dropped. The s largest entries are kept.
 
     Parameters
     ----------
     degree : 1 or 2
-    max_features : how many features are screened in, at most
+    max_features : largest number of features to screen in
 
     Examples
     --------
-    >>> from thresher.simulate import Gaussian, LabelFlip, MaliciousOracle, random_target
-    >>> source = MaliciousOracle(distribution=Gaussian(30), target=random_target(30, 3, 0),
-    ...                          noise_rate=0.05, adversary=LabelFlip(), random_state=0)
-    >>> task = Task(n_features=30, sparsity=3, noise_rate=0.05, label_budget=1000)
-    >>> w = L1Polynomial()(source, task, np.random.default_rng(0))
-    >>> source.error_rate(w) < 0.03, source.n_labels
-    (True, 1000)
+    >>> from thresher.experiments import SimulationSpec, run_simulation
+    >>> spec = SimulationSpec(n_features=30, sparsity=3, noise_rate=0.05, adversary="label-flip",
+    ...                       label_budget=1000, method="kalai-polynomial")
+    >>> run_simulation(spec, seed=0).error < 0.03
+    True
     """
 
     degree: int = 1
@@ -155,8 +150,8 @@ def monomials(X: FloatArray, degree: int) -> FloatArray:
 def least_absolute_errors(A: FloatArray, y: FloatArray) -> FloatArray:
     """The coefficients c that minimize Σ|y − A·c|.
 
-    The dual, max of y·u over Aᵀu = 0 and |uᵢ| ≤ 1, has a constraint a coefficient instead of one a
-    row, which is many times faster here; its multipliers are the coefficients.
+    The dual, max of y·u over Aᵀu = 0 and |uᵢ| ≤ 1, has one constraint per coefficient instead of
+    one per row, which is many times faster here; its multipliers are the coefficients.
 
     Raises
     ------

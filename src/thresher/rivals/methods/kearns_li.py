@@ -12,40 +12,38 @@ from thresher.rivals.methods.method import KeepLargest, Method, Source, average,
 from thresher.validation import FloatArray, check_count, check_fraction, check_positive
 
 _LEAST_BATCH = 2
-_CLEAN_BATCHES = 3  # so many of the batches should be clean
+_CLEAN_BATCHES = 3  # expected number of clean batches
 _SHRINKAGE = 0.9
 
 
 @dataclass(frozen=True)
 class KearnsLi:
-    """Of halfspaces that are consistent with small batches, the one that errs least on other rows.
+    """Among halfspaces that are consistent with small batches, the best on held-out rows.
 
     Malicious noise spares a batch of m examples with probability (1 − η)ᵐ, so among enough batches
     one is clean, and what is consistent with it is good (Kearns and Li, "Learning in the Presence
     of Malicious Errors"). From a batch comes the w of least l1 norm with y·(w·x) ≥ 1, by a linear
-    program; a batch that has none is dropped, and the next is smaller. A part of the labels is held
-    back to choose. If no batch has a consistent halfspace, the answer is the average of y·x.
+    program; if there is none, the batch is dropped and the next is smaller. Some of the labels are
+    held out to choose. If no batch has a consistent halfspace, the answer is the average of y·x.
 
-    m is `batch_factor`·s·log(2d/s)/ε, but not more than lets a few of the `n_batches` be clean:
-    with noise this, and not ε, is what limits the answer. Unlike the original, batches are drawn
-    from the labels that were paid once, which gives more of them for the same budget.
+    m is `batch_factor`·s·log(2d/s)/ε, but small enough that a few of the `n_batches` are clean:
+    under noise this, and not ε, limits the answer. Unlike the original, batches are drawn from one
+    sample of paid labels, which gives more of them for the same budget.
 
     Parameters
     ----------
-    n_batches : how many batches are tried, at most
+    n_batches : largest number of batches to try
     batch_factor : constant of m
     default_error : ε, if the task has no target error
-    validation_fraction : share of the labels held back to choose
+    validation_fraction : fraction of the labels held out to choose
 
     Examples
     --------
-    >>> from thresher.simulate import Gaussian, MaliciousOracle, random_target
-    >>> source = MaliciousOracle(distribution=Gaussian(30), target=random_target(30, 3, 0),
-    ...                          noise_rate=0.0, adversary=None, random_state=0)
-    >>> task = Task(n_features=30, sparsity=3, noise_rate=0.0, label_budget=500)
-    >>> w = KearnsLi()(source, task, np.random.default_rng(0))
-    >>> source.error_rate(w) < 0.05, source.n_labels
-    (True, 500)
+    >>> from thresher.experiments import SimulationSpec, run_simulation
+    >>> spec = SimulationSpec(n_features=30, sparsity=3, label_budget=500,
+    ...                       method="kearns-li-consistent")
+    >>> run_simulation(spec, seed=0).error < 0.05
+    True
     """
 
     n_batches: int = 40
@@ -71,18 +69,18 @@ class KearnsLi:
             batch = paid[rng.choice(len(paid), size=size, replace=False)]
             candidate = consistent_halfspace(batch)
             if candidate is None:
-                # Clean batches are consistent, so there are too many planted rows for this size.
+                # Clean batches are consistent, so batches of this size have too many planted rows.
                 size = max(int(_SHRINKAGE * size), 1)
                 continue
             n_errors = float(np.sum(held @ candidate <= 0))
             if n_errors < fewest_errors:
                 best, fewest_errors = candidate, n_errors
             if task.noise_rate == 0 or size == len(paid):
-                break  # another batch would tell the same
+                break  # another batch would give the same
         return unit(best)
 
     def batch_size(self, task: Task) -> int:
-        """How many examples a batch has: m.
+        """The number m of examples in a batch.
 
         Examples
         --------
@@ -101,7 +99,7 @@ class KearnsLi:
 
 
 def consistent_halfspace(signed_rows: FloatArray) -> FloatArray | None:
-    """The w of least l1 norm with w·z ≥ 1 for every row z = y·x, or None if there is no such w.
+    """The w of least l1 norm with w·z ≥ 1 for every row z = y·x, or None if there is none.
 
     Examples
     --------

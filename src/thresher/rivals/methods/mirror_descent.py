@@ -1,8 +1,8 @@
 """Stage-wise online mirror descent in one-sided bands: bounded noise, and a localized perceptron.
 
-A stage moves the halfspace within a small region around where it began, one label at a time. Each
-label is that of a row just on the positive side of the current iterate. The stage ends with the
-average of its iterates, made sparse; the next one has half the radius and half the band.
+A stage moves the halfspace within a small region around its start, one label at a time. Each label
+is that of a row just on the positive side of the current iterate. The stage ends with the sparse
+average of its iterates; the next one has half the radius and half the band.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thresher.geometry import Band, hard_threshold
+from thresher.geometry.balls import soft_threshold
 from thresher.learning import PracticalSchedule, Task
 from thresher.oracles import DrawRequest
 from thresher.rivals.methods.method import (
@@ -25,22 +26,22 @@ from thresher.rivals.methods.method import (
 )
 from thresher.validation import FloatArray
 
-# The papers have constants for a proof. Share, band and step were chosen among a few on clean and
+# The papers' constants are for proofs. Share, band and step were chosen among a few on clean and
 # label-flipped runs (Gaussian, d = 200, s = 5, 1,000 labels, seeds 0 to 2); the rest by hand.
 FIRST_LABEL_SHARE = 0.4  # of the budget, for the average from which the stages start
 FIRST_RADIUS = 0.5
-RADIUS_PER_ANGLE = 4.0  # last radius, over the angle that belongs to the target error
+RADIUS_PER_ANGLE = 4.0  # last radius over the angle of the target error
 BAND_PER_RADIUS = 0.5
 STEP = 3.0  # over r·√(s/T), the order that the regret bound asks for
-LABELS_PER_STAGE = 10  # at least, over the sparsity
+LABELS_PER_STAGE = 10  # at least, per feature that matters
 TARGET_ERROR = 0.01  # when none is given
-MAX_REQUESTS = 60  # for a row on the positive side, where every second one is
+MAX_REQUESTS = 60  # for a row on the positive side, where half of them are
 N_BISECTIONS = 30
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage: where it may look, how far it may move, and how many labels it has."""
+    """One stage: its region, its band and its labels."""
 
     index: int
     radius: float
@@ -49,12 +50,12 @@ class Stage:
 
     @property
     def band_width(self) -> float:
-        """How far from its boundary the rows lie whose labels are asked for."""
+        """The largest distance from the boundary of a row whose label is bought."""
         return BAND_PER_RADIUS * self.radius
 
 
 def plan_stages(task: Task, n_labels: int) -> list[Stage]:
-    """The stages that the target error asks for and the labels pay for; radii halve.
+    """The stages that the target error needs and the labels pay for, each with half the radius.
 
     Examples
     --------
@@ -75,24 +76,17 @@ def plan_stages(task: Task, n_labels: int) -> list[Stage]:
 def learn_bounded_noise(source: Source, task: Task, _rng: np.random.Generator) -> FloatArray:
     """A sparse halfspace by mirror descent with gradients that allow for label noise.
 
-    g = (−y/2 + (1/2 − η))·x on rows with 0 < ŵ·x ≤ b: where each label is flipped with
-    probability at most η, its mean points away from the target, even on rows that are classified
-    correctly (Zhang, Shen and Awasthi 2020). See `descend` for the stages.
-
-    Parameters
-    ----------
-    source : where rows and labels come from
-    task : `noise_rate` is η; without `label_budget`, as many labels as Thresher would pay
+    g = (−y/2 + (1/2 − η))·x on rows with 0 < ŵ·x ≤ b, where η is the task's noise rate: if each
+    label is flipped with probability at most η, the mean of g points away from the target, even on
+    rows that are classified correctly (Zhang, Shen and Awasthi 2020). See `descend` for the stages.
 
     Examples
     --------
-    >>> from thresher.simulate import Gaussian, LabelFlip, MaliciousOracle, random_target
-    >>> source = MaliciousOracle(distribution=Gaussian(50), target=random_target(50, 3, 0),
-    ...                          noise_rate=0.1, adversary=LabelFlip(), random_state=0)
-    >>> task = Task(n_features=50, sparsity=3, noise_rate=0.1, label_budget=800)
-    >>> w = learn_bounded_noise(source, task, np.random.default_rng(0))
-    >>> source.error_rate(w) < 0.03, source.n_labels <= 800
-    (True, True)
+    >>> from thresher.experiments import SimulationSpec, run_simulation
+    >>> spec = SimulationSpec(n_features=50, sparsity=3, noise_rate=0.1, adversary="label-flip",
+    ...                       label_budget=800, method="zhang-shen-awasthi")
+    >>> run_simulation(spec, seed=0).error < 0.03
+    True
     """
     return _learn(source, task, drift=0.5 - task.noise_rate)
 
@@ -102,28 +96,25 @@ def learn_perceptron(source: Source, task: Task, _rng: np.random.Generator) -> F
 
     g = −y·x where the iterate is wrong, else 0: on the positive side of the iterate this is
     (−y/2 + 1/2)·x, the gradient of bounded noise at rate 0 (Shen 2021, "On the power of localized
-    Perceptron for label-optimal learning of halfspaces with adversarial noise"). Same stages.
-
-    Parameters
-    ----------
-    source : where rows and labels come from
-    task : its `noise_rate` is not used; without `label_budget`, as many labels as Thresher pays
+    Perceptron for label-optimal learning of halfspaces with adversarial noise"). Same stages; the
+    noise rate is not used.
 
     Examples
     --------
-    >>> from thresher.simulate import Gaussian, LabelFlip, MaliciousOracle, random_target
-    >>> source = MaliciousOracle(distribution=Gaussian(50), target=random_target(50, 3, 0),
-    ...                          noise_rate=0.05, adversary=LabelFlip(), random_state=0)
-    >>> task = Task(n_features=50, sparsity=3, noise_rate=0.05, label_budget=800)
-    >>> w = learn_perceptron(source, task, np.random.default_rng(0))
-    >>> source.error_rate(w) < 0.03, source.n_labels <= 800
-    (True, True)
+    >>> from thresher.experiments import SimulationSpec, run_simulation
+    >>> spec = SimulationSpec(n_features=50, sparsity=3, noise_rate=0.05, adversary="label-flip",
+    ...                       label_budget=800, method="localized-perceptron")
+    >>> run_simulation(spec, seed=0).error < 0.03
+    True
     """
     return _learn(source, task, drift=0.5)
 
 
 def _learn(source: Source, task: Task, drift: float) -> FloatArray:
-    """The halfspace after all stages; they start from the sparse average of y·x."""
+    """The halfspace after all stages, which start from the sparse average of y·x.
+
+    Without a label budget, it buys the number of labels that Thresher would.
+    """
     n_labels = task.label_budget or PracticalSchedule().n_labels(task)
     n_first = max(1, math.ceil(FIRST_LABEL_SHARE * n_labels))
     X, y = draw_labeled(source, task, n_first)
@@ -140,15 +131,15 @@ def descend(source: Source, start: FloatArray, stage: Stage, drift: float) -> Fl
     Φ(w) = ‖w − start‖²_p/(2(p−1)), p = ln(8d)/(ln(8d) − 1); W is the l2 ball of the stage's radius
     r around the start, and the l1 ball of √(2s)·r.
 
-    Not as in the paper: the point is projected on the l1 ball exactly and then shrunk into the l2
-    ball, because no closed form is known for both. It ends early when the source has no row.
+    Unlike in the paper, the point is projected onto the l1 ball exactly and then shrunk into the l2
+    ball, because no closed form is known for both. It ends early if the source runs out of rows.
 
     Parameters
     ----------
     source : where rows and labels come from
     start : the halfspace before the stage
     stage : its radii, band and labels
-    drift : what is added to −y/2 in the gradient
+    drift : added to −y/2 in the gradient
     """
     log_size = math.log(8 * start.size)
     p = log_size / (log_size - 1)
@@ -169,7 +160,7 @@ def descend(source: Source, start: FloatArray, stage: Stage, drift: float) -> Fl
 def draw_positive(
     source: Source, halfspace: FloatArray, stage: Stage
 ) -> tuple[FloatArray, float] | None:
-    """A row with 0 < w·x ≤ b and its label, or None if none was found; only that label is paid."""
+    """A row with 0 < w·x ≤ b and its label, the only one paid; None if there is no such row."""
     band = Band(halfspace, stage.band_width)
     request = DrawRequest(n_rows=1, band=band, phase=stage.index + 1, phase_record=stage)
     for _ in range(MAX_REQUESTS):
@@ -183,9 +174,9 @@ def draw_positive(
 
 
 def project(dual: FloatArray, p: float, *, l1_radius: float, l2_radius: float) -> FloatArray:
-    """The point of a dual point, moved into the l1 ball and then shrunk into the l2 ball.
+    """The primal point of a dual point, moved into the l1 ball and then shrunk into the l2 ball.
 
-    In the l1 ball it is the point of the soft-thresholded dual, at the least level that fits.
+    In the l1 ball it is that of the soft-thresholded dual, at the least level that fits.
 
     Examples
     --------
@@ -197,9 +188,9 @@ def project(dual: FloatArray, p: float, *, l1_radius: float, l2_radius: float) -
         low, high = 0.0, float(np.abs(dual).max())
         for _ in range(N_BISECTIONS):
             level = (low + high) / 2
-            point = primal_of(_soft_threshold(dual, level), p)
+            point = primal_of(soft_threshold(dual, level), p)
             low, high = (level, high) if np.abs(point).sum() > l1_radius else (low, level)
-        point = primal_of(_soft_threshold(dual, high), p)
+        point = primal_of(soft_threshold(dual, high), p)
     length = float(np.linalg.norm(point))
     return point if length <= l2_radius else point * (l2_radius / length)
 
@@ -227,10 +218,6 @@ def dual_of(point: FloatArray, p: float) -> FloatArray:
     return length / (p - 1) * np.sign(point) * (np.abs(point) / length) ** (p - 1)
 
 
-def _soft_threshold(vector: FloatArray, level: float) -> FloatArray:
-    return np.sign(vector) * np.maximum(np.abs(vector) - level, 0.0)
-
-
 METHODS = (
     Method(
         name="zhang-shen-awasthi",
@@ -238,7 +225,7 @@ METHODS = (
         learn=learn_bounded_noise,
         is_active=True,
         is_sparse=True,
-        claim="bounded label noise below 1/2; rows may not be planted",
+        claim="bounded label noise below 1/2; no planted rows",
     ),
     Method(
         name="localized-perceptron",
@@ -246,6 +233,6 @@ METHODS = (
         learn=learn_perceptron,
         is_active=True,
         is_sparse=True,
-        claim="adversarial label noise Ω(ε); rows may not be planted",
+        claim="adversarial label noise Ω(ε); no planted rows",
     ),
 )

@@ -7,7 +7,7 @@ are not scaled, and a peer that must fit an intercept has it dropped from its an
 `pip install "thresher[peers]"` installs the optional packages. `METHODS` has the peers whose
 package is installed; `MISSING` has the others, with their package.
 
-Peers are imported when one of them is made: importing scikit-learn takes longer than a small run.
+Packages are imported when a peer learns: importing scikit-learn takes longer than a small run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thresher.geometry import Band
 from thresher.learning import PracticalSchedule, Task
@@ -42,44 +41,34 @@ POOL_PER_LABEL, FIRST_SHARE, N_BATCHES = 5, 0.2, 10  # of uncertainty sampling
 
 @dataclass(frozen=True)
 class TableFit:
-    """A classifier for labeled tables as a method that learns from a source.
+    """What fits labeled rows of two classes, as a method that learns from a source.
 
     Parameters
     ----------
-    make : returns the unfitted classifier for a task and a seed; fitted, it has `coef_`
+    fit : returns the coefficients for rows, labels, a task and a seed
 
     Examples
     --------
-    >>> from thresher.simulate import Gaussian, MaliciousOracle, random_target
-    >>> source = MaliciousOracle(distribution=Gaussian(30), target=random_target(30, 2, 0),
-    ...                          noise_rate=0.0, adversary=None, random_state=0)
-    >>> task = Task(n_features=30, sparsity=2, noise_rate=0.0, label_budget=500)
-    >>> w = TableFit(partial(isotropic_classifier, "trimmed-mean"))(
-    ...     source, task, np.random.default_rng(0))
-    >>> int(np.count_nonzero(w)), source.n_labels
-    (2, 500)
+    >>> from thresher.experiments import SimulationSpec, run_simulation
+    >>> spec = SimulationSpec(n_features=30, sparsity=2, label_budget=500, method="trimmed-mean")
+    >>> run_simulation(spec, seed=0).error < 0.03
+    True
     """
 
-    make: Callable[[Task, int], Any]
+    fit: Callable[[FloatArray, FloatArray, Task, int], Any]
 
     def __call__(self, source: Source, task: Task, rng: np.random.Generator) -> FloatArray:
         """The coefficients at unit length; of a single class, its label times the mean row."""
         X, y = draw_sample(source, task)
         if np.all(y == y[0]):  # scikit-learn's classifiers need two classes
             return unit(y[0] * X.mean(axis=0))
-        model = self.make(task, int(rng.integers(2**31))).fit(X, y)
-        return unit(np.asarray(model.coef_, dtype=np.float64).ravel())
+        coef = self.fit(X, y, task, int(rng.integers(2**31)))
+        return unit(np.asarray(coef, dtype=np.float64).ravel())
 
 
-def isotropic_classifier(name: str, task: Task, seed: int) -> Any:
-    """The classifier of a row in `CLASSIFIERS`, unfitted, for isotropic rows and no offset.
-
-    Examples
-    --------
-    >>> isotropic_classifier("sever", Task(n_features=9, sparsity=2, noise_rate=0.1), 0)
-    Sever(noise_rate=0.1, random_state=0, standardize=False)
-    """
-    return make_classifier(
+def fit_classifier(name: str, X: FloatArray, y: FloatArray, task: Task, seed: int) -> Any:
+    """The coefficients of the classifier with that name in `CLASSIFIERS`."""
+    classifier = make_classifier(
         name,
         sparsity=task.sparsity,
         noise_rate=min(CLASSIFIERS[name].margin * task.noise_rate, 0.49),
@@ -88,6 +77,7 @@ def isotropic_classifier(name: str, task: Task, seed: int) -> Any:
         Cs=SVM_RANGE,
         random_state=seed,
     )
+    return classifier.fit(X, y).coef_
 
 
 def learn_mcp(source: Source, task: Task, _rng: np.random.Generator) -> FloatArray:
@@ -118,50 +108,27 @@ def learn_mcp(source: Source, task: Task, _rng: np.random.Generator) -> FloatArr
     return unit(best)
 
 
-class BestSubset:
-    """Logistic regression on the best subset of s features that abess finds (Zhu et al. 2020).
-
-    It uses fewer features than there are rows, because with as many abess does not return.
-    """
-
-    coef_: FloatArray
-
-    def __init__(self, task: Task, _seed: int) -> None:
-        self.n_features = task.sparsity
-
-    def fit(self, X: FloatArray, y: FloatArray) -> BestSubset:
-        """Learn from labeled rows of two classes."""
-        size = min(self.n_features, y.size - 1)
-        model = import_module("abess.linear").LogisticRegression(
-            support_size=size, fit_intercept=False
-        )
-        self.coef_ = model.fit(X, (y > 0).astype(np.int64)).coef_
-        return self
+def fit_best_subset(X: FloatArray, y: FloatArray, task: Task, _seed: int) -> Any:
+    """Logistic regression on the best subset of s features that abess finds (Zhu et al. 2020)."""
+    size = min(task.sparsity, y.size - 1)  # with one feature per row abess does not return
+    model = import_module("abess.linear").LogisticRegression(support_size=size, fit_intercept=False)
+    return model.fit(X, (y > 0).astype(np.int64)).coef_
 
 
-class ConfidentLearning:
+def fit_confident(X: FloatArray, y: FloatArray, _task: Task, seed: int) -> Any:
     """L1 logistic regression without the rows whose labels cleanlab finds wrong.
 
     Confident learning (Northcutt, Jiang and Chuang 2021) on cross-validated probabilities. Both
     fits have the same C, tuned on all rows.
     """
+    from sklearn.model_selection import cross_val_predict
 
-    coef_: FloatArray
-
-    def __init__(self, _task: Task, seed: int) -> None:
-        self.seed = seed
-
-    def fit(self, X: FloatArray, y: FloatArray) -> ConfidentLearning:
-        """Learn from labeled rows of two classes."""
-        from sklearn.model_selection import cross_val_predict
-
-        base = _tuned_logistic(X, y, self.seed)
-        probabilities = cross_val_predict(base, X, y, cv=N_FOLDS, method="predict_proba")
-        is_wrong: NDArray[np.bool_] = import_module("cleanlab.filter").find_label_issues(
-            (y > 0).astype(np.int64), probabilities, n_jobs=1
-        )
-        self.coef_ = base.fit(X[~is_wrong], y[~is_wrong]).coef_
-        return self
+    base = _tuned_logistic(X, y, seed)
+    probabilities = cross_val_predict(base, X, y, cv=N_FOLDS, method="predict_proba")
+    is_wrong = import_module("cleanlab.filter").find_label_issues(
+        (y > 0).astype(np.int64), probabilities, n_jobs=1
+    )
+    return base.fit(X[~is_wrong], y[~is_wrong]).coef_
 
 
 def learn_uncertain(source: Source, task: Task, rng: np.random.Generator) -> FloatArray:
@@ -208,7 +175,7 @@ _FROM_CLASSIFIERS = tuple(
     Method(
         name,
         row.title,
-        TableFit(partial(isotropic_classifier, name)),
+        TableFit(partial(fit_classifier, name)),
         row.claim,
         is_sparse=row.is_sparse,
         imports=IMPORTS,
@@ -228,7 +195,7 @@ _FROM_PACKAGES = {
     "abess": Method(
         name="abess",
         title="Best subset of features (abess)",
-        learn=TableFit(BestSubset),
+        learn=TableFit(fit_best_subset),
         claim="no planted rows",
         is_sparse=True,
         imports=IMPORTS,
@@ -236,7 +203,7 @@ _FROM_PACKAGES = {
     "cleanlab": Method(
         name="confident-learning",
         title="Confident learning (cleanlab), L1 logistic regression",
-        learn=TableFit(ConfidentLearning),
+        learn=TableFit(fit_confident),
         claim="labels that are wrong at random within a class",
         imports=IMPORTS,
     ),

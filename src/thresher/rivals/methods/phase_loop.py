@@ -1,7 +1,7 @@
-"""The phase loops of the literature: Algorithm 1 with some of its steps left out.
+"""The phase loops of the literature: Algorithm 1 without some of its steps.
 
-All of them narrow a band around the current halfspace (but the last), and minimize a hinge loss on
-labels from the band near the current halfspace:
+All but Zeng and Shen's narrow a band around the current halfspace, and minimize a hinge loss on
+labels from the band, near the current halfspace:
 
                           outliers     constraint   prune   threshold   labels
 Balcan–Long 2013          stay         l2           no      no          of all rows drawn
@@ -11,10 +11,10 @@ Zhang 2018                stay         l2 and l1    no      yes         of all r
 Zeng–Shen 2025            sparse var.  l2 and l1    yes     yes         of all rows, one phase
 Algorithm 1               sparse var.  l2 and l1    yes     yes         of a sample by weight
 
-Without l1 constraint and threshold, a loop is told that every feature matters: s = d makes both
-empty. Awasthi, Balcan and Long start from Klivans, Long and Servedio's halfspace; a first phase by
-the hinge loss is better, and stands beside theirs. Constants, sample sizes and stopping rules are
-those of `PracticalSchedule`, for all alike: what a comparison shows is what the steps are worth.
+A loop without l1 constraint and threshold gets s = d, which makes both empty. Awasthi, Balcan and
+Long start from Klivans, Long and Servedio's halfspace; a first phase by the hinge loss is better,
+and has an entry of its own. All take constants, sample sizes and stopping rules from
+`PracticalSchedule`, so that a comparison shows what the steps are worth.
 """
 
 from __future__ import annotations
@@ -89,25 +89,21 @@ class LoopSchedule(PracticalSchedule):
 
 @dataclass(frozen=True)
 class PhaseLoop:
-    """Algorithm 1 with a schedule that leaves some of its steps out.
+    """Algorithm 1 with a schedule that leaves out some of its steps.
 
     Parameters
     ----------
     schedule : which steps, and the constants
-    is_dense : whether it is to treat every feature as one that matters
-    is_realizable : whether it takes every label for true, and so narrows as far as labels reach
-    start : who has the first phase, and its labels, instead of the hinge loss
+    is_dense : whether every feature may matter: s = d
+    is_realizable : whether it assumes that all labels are true: η = 0
+    start : the method that replaces the first phase, with its labels; None: the hinge loss
 
     Examples
     --------
-    >>> from thresher.simulate import Gaussian, MaliciousOracle, random_target
-    >>> source = MaliciousOracle(distribution=Gaussian(40), target=random_target(40, 3, 0),
-    ...                          noise_rate=0.0, adversary=None, random_state=0)
-    >>> task = Task(n_features=40, sparsity=3, noise_rate=0.0, label_budget=300)
-    >>> loop = PhaseLoop(LoopSchedule(remove_outliers=False))
-    >>> w = loop(source, task, np.random.default_rng(0))
-    >>> source.error_rate(w) < 0.01, source.n_labels <= 300
-    (True, True)
+    >>> from thresher.experiments import SimulationSpec, run_simulation
+    >>> spec = SimulationSpec(n_features=40, sparsity=3, label_budget=300, method="zhang-2018")
+    >>> run_simulation(spec, seed=0).error < 0.01
+    True
     """
 
     schedule: LoopSchedule
@@ -134,7 +130,7 @@ class PhaseLoop:
         return history[-1].halfspace
 
     def _start(self, source: Source, task: Task, rng: np.random.Generator) -> History:
-        """The first phase as another method has it: what the loop goes on from."""
+        """The first phase by another method, if it has one."""
         phase = self.schedule.next_phase(task, ())
         if self.start is None or phase is None:
             return ()
@@ -144,17 +140,8 @@ class PhaseLoop:
         return (PhaseOutcome(phase=phase, halfspace=halfspace, **counts),)
 
 
-def _awasthi_et_al() -> PhaseLoop:
-    """Zhang's loop before Zhang: its l1 constraint does not shrink.
-
-    Departure: theirs is ‖w‖₁ ≤ √s. The ball of radius 2√s around the last halfspace is the
-    smallest one around it that surely holds theirs, and the hinge solver knows no other.
-    """
-    return PhaseLoop(replace(ZHANG.schedule, shrink_l1_radius=False))
-
-
-# Labels a phase that a dense loop needs, over the number of features: six would be as many as a
-# sparse loop gets for each feature that matters, but leave no second phase to most budgets.
+# Least labels per phase and feature of a dense loop. A sparse loop gets six per feature that
+# matters, but with six per feature most budgets leave no second phase.
 DENSE_LABELS = 1.0
 
 BALCAN_LONG = PhaseLoop(
@@ -173,6 +160,9 @@ HINGE_START = PhaseLoop(
 )
 AWASTHI_BALCAN_LONG = replace(HINGE_START, start=KlivansLongServedio())
 ZHANG = PhaseLoop(LoopSchedule(remove_outliers=False, prune_rows=False, sample_labels=False))
+# Departure: their l1 constraint is ‖w‖₁ ≤ √s. The ball of radius 2√s around the last halfspace is
+# the smallest one around it that contains theirs; the hinge solver takes only balls around it.
+AWASTHI_ET_AL = PhaseLoop(replace(ZHANG.schedule, shrink_l1_radius=False))
 ZENG_SHEN = PhaseLoop(LoopSchedule(localize=False, sample_labels=False))
 
 METHODS = (
@@ -181,13 +171,12 @@ METHODS = (
         title="Balcan–Long 2013",
         learn=BALCAN_LONG,
         is_active=True,
-        is_sparse=False,
         claim="no noise; labels grow with log(1/ε)",
     ),
     Method(
         name="awasthi-et-al-2016",
         title="Awasthi et al. 2016",
-        learn=_awasthi_et_al(),
+        learn=AWASTHI_ET_AL,
         is_active=True,
         is_sparse=True,
         claim="Ω(ε) adversarial label noise",
@@ -197,7 +186,6 @@ METHODS = (
         title="Awasthi–Balcan–Long 2017",
         learn=AWASTHI_BALCAN_LONG,
         is_active=True,
-        is_sparse=False,
         claim="Ω(ε) malicious noise, from d² rows",
     ),
     Method(
@@ -205,7 +193,6 @@ METHODS = (
         title="Awasthi–Balcan–Long 2017, first phase by the hinge loss",
         learn=HINGE_START,
         is_active=True,
-        is_sparse=False,
         claim="Ω(ε) malicious noise, from d² rows",
     ),
     Method(
@@ -220,7 +207,6 @@ METHODS = (
         name="zeng-shen",
         title="Zeng–Shen 2025",
         learn=ZENG_SHEN,
-        is_active=False,
         is_sparse=True,
         claim="a constant rate of malicious noise, given a margin",
     ),
