@@ -65,8 +65,8 @@ def run_demo(*, seed: int = 0, out: Path = Path("thresher-demo")) -> None:
 INTRODUCTION = f"""\
 The breast cancer data of scikit-learn: 569 tumors, 30 measurements each, malignant or benign.
 An attacker who sees everything plants rows with any features and labels, {FRACTION:.0%} of the
-training table. Errors are measured on clean test rows. Thresher knows how many rows are planted,
-but not which ones (noise_rate={FRACTION}, sparsity={SPARSITY})."""
+training table. Errors are measured on clean test rows. Thresher knows how many rows are
+planted, but not which ones (noise_rate={FRACTION}, sparsity={SPARSITY})."""
 
 
 def make_split(attack: str | None, seed: int) -> PoisonedSplit:
@@ -205,7 +205,7 @@ def _draw_errors(axes: Any, errors: FloatArray) -> None:
     axes.set_axisbelow(True)
     axes.set_xlabel(f"test error in % (mean of {N_SPLITS} splits)")
     axes.set_title("Error under each attack")
-    axes.legend(frameon=False, loc="upper right", bbox_to_anchor=(1.0, 0.97))
+    axes.legend(loc="upper right", framealpha=1.0)
 
 
 def _draw_weights(axes: Any, split: PoisonedSplit, findings: Findings) -> None:

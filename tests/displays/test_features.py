@@ -60,7 +60,7 @@ def test_sign_shows_in_color_and_hatch_and_the_legend_names_its_class() -> None:
     looks = [(to_hex(bar.get_facecolor()), bar.get_hatch()) for bar in display.bars_]
     assert looks[0] == looks[2]
     assert looks[0][0] != looks[1][0] and looks[0][1] != looks[1][1]
-    assert legend_of(display.ax_) == ["larger values speak for spam", "larger values speak for ham"]
+    assert legend_of(display.ax_) == ["larger values favor spam", "larger values favor ham"]
     swatches = [to_hex(patch.get_facecolor()) for patch in display.ax_.get_legend().get_patches()]
     assert swatches == [looks[0][0], looks[1][0]]
 
@@ -71,7 +71,7 @@ def test_larger_values_do_speak_for_the_class_in_the_legend() -> None:
     y = np.where(X[:, 2] > 0, "high", "a low one")  # "high" is the second class
     model = HalfspaceClassifier(1, 0.0, random_state=0).fit(X, y)
     display = FeaturesDisplay.from_estimator(model, ax=bare_axes(1))
-    assert (display.names, legend_of(display.ax_)) == (["x2"], ["larger values speak for high"])
+    assert (display.names, legend_of(display.ax_)) == (["x2"], ["larger values favor high"])
 
 
 def test_the_chosen_classifier_is_shown_with_names(chosen: HalfspaceClassifierCV) -> None:
@@ -86,7 +86,7 @@ def test_no_feature_at_all_is_said_in_words() -> None:
     assert model.support_.size == 0
     display = FeaturesDisplay.from_estimator(model, ax=bare_axes(1))
     assert display.bars_ == []
-    assert "No feature has a weight" in notes(display.ax_)[0]
+    assert "The model uses no feature" in notes(display.ax_)[0]
 
 
 def test_long_names_are_shortened_and_dollars_are_no_mathematics() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,30 +15,31 @@ from thresher.displays import PhasesDisplay
 from thresher.simulate import PoisonedTable
 
 
-def made(n_phases: int = 4, **changes: Any) -> PhasesDisplay:
-    """A display of made-up numbers; every second phase has half of the radius."""
-    ones = np.ones(n_phases)
-    radius = np.where(np.arange(n_phases) % 2, 0.5, 1.0)
-    data = {
-        "variance_lower": 2.0 * radius**2,
-        "variance_upper": 3.0 * radius**2,
-        "optimum_lower": 1.5 * radius**2,
-        "l2_radius": radius,
-        "loss": 0.2 * ones,
-        "loss_gap": 0.05 * ones,
-        "n_kept": np.arange(n_phases, 0, -1) * 100,
-        "n_pruned": np.zeros(n_phases, dtype=np.intp),
-        "removal_is_certified": ones.astype(bool),
-        "loss_is_certified": ones.astype(bool),
-        "label_aware": True,
-    }
-    return PhasesDisplay(**{**data, **changes}).plot(bare_axes(3))  # type: ignore[arg-type]
+@pytest.fixture
+def made(classifier: HalfspaceClassifier) -> Callable[..., PhasesDisplay]:
+    """A maker of displays of made-up numbers; every second phase has half of the radius."""
 
+    def make(n_phases: int = 4, **changes: Any) -> PhasesDisplay:
+        phases = []
+        for k in range(n_phases):
+            radius = 0.5 if k % 2 else 1.0
+            fields: dict[str, Any] = {
+                "variance_lower": 2.0 * radius**2,
+                "variance_upper": 3.0 * radius**2,
+                "optimum_lower": 1.5 * radius**2,
+                "loss": 0.2,
+                "loss_gap": 0.05,
+                "n_kept": (n_phases - k) * 100,
+                "n_pruned": 0,
+                "removal_status": "tightest",
+                "loss_status": "converged",
+            }
+            fields.update((name, values[k]) for name, values in changes.items() if k in values)
+            base = classifier.phases_[0]
+            phases.append(replace(base, phase=replace(base.phase, l2_radius=radius), **fields))
+        return PhasesDisplay(phases).plot(bare_axes(3))
 
-def changed(values: Any, place: int, value: Any) -> Any:
-    copy = np.array(values)
-    copy[place] = value
-    return copy
+    return make
 
 
 def markers(axes: Any, label: str) -> Any:
@@ -63,7 +66,7 @@ def test_boxes_reach_from_the_lower_to_the_upper_bound_per_squared_radius(
         [p.variance_upper / u for p, u in zip(classifier.phases_, unit)],
     )
     np.testing.assert_allclose(
-        markers(display.axes_[0], "Algorithm 2 cannot go below this"),
+        markers(display.axes_[0], "lower bound for any weights"),
         [p.optimum_lower / u for p, u in zip(classifier.phases_, unit)],
     )
 
@@ -87,30 +90,25 @@ def test_bars_are_the_rows_in_the_band(
     assert notes(display.axes_[2]) == [str(n) for n in expected]
 
 
-def test_a_phase_is_certified_if_both_of_its_solvers_are(
-    display: PhasesDisplay, classifier: HalfspaceClassifier
-) -> None:
-    both = display.removal_is_certified & display.loss_is_certified
-    assert both.tolist() == [phase.is_certified for phase in classifier.phases_]
-
-
 def test_the_lower_bound_of_a_label_aware_phase_is_not_said_to_hold_for_the_weights_used(
     display: PhasesDisplay, poisoned: PoisonedTable
 ) -> None:
-    assert "bottom: only for Algorithm 2's own" in legend_of(display.axes_[0])[0]
+    assert "bottom: for Algorithm 2's weights" in legend_of(display.axes_[0])[0]
     corollary = HalfspaceClassifier(5, 0.1, label_aware=False, random_state=0)
     other = PhasesDisplay.from_estimator(corollary.fit(poisoned.X, poisoned.y), ax=bare_axes(3))
-    assert legend_of(other.axes_[0])[0] == "it lies in here"
+    assert legend_of(other.axes_[0])[0] == "proven interval"
 
 
-def test_phases_of_different_radius_can_be_compared() -> None:
+def test_phases_of_different_radius_can_be_compared(made: Callable[..., PhasesDisplay]) -> None:
     (boxes,) = made().axes_[0].containers
     assert bottoms(boxes) == [2.0] * 4
 
 
-@pytest.mark.parametrize(("name", "panel"), [("removal_is_certified", 0), ("loss_is_certified", 1)])
-def test_phases_that_are_not_certified_are_marked_where_it_matters(name: str, panel: int) -> None:
-    shown = made(**{name: np.array([True, False, True, False])})
+@pytest.mark.parametrize(("name", "panel"), [("removal_status", 0), ("loss_status", 1)])
+def test_phases_that_are_not_certified_are_marked_where_it_matters(
+    name: str, panel: int, made: Callable[..., PhasesDisplay]
+) -> None:
+    shown = made(**{name: {1: "undecided", 3: "undecided"}})
     for i, axes in enumerate(shown.axes_):
         spans = [patch for patch in axes.patches if patch.get_hatch() == "xx"]
         expected = [1.5, 3.5] if i == panel else []
@@ -122,56 +120,63 @@ def test_certified_phases_are_not_marked(display: PhasesDisplay) -> None:
     assert all("not certified" not in legend_of(axes) for axes in display.axes_)
 
 
-def test_a_missing_upper_bound_leaves_a_mark_at_the_lower_one() -> None:
-    shown = made(variance_upper=changed(made().variance_upper, 2, np.inf))
-    assert markers(shown.axes_[0], "at least this; no upper bound").tolist() == [2.0]
+def test_a_missing_upper_bound_leaves_a_mark_at_the_lower_one(
+    made: Callable[..., PhasesDisplay],
+) -> None:
+    shown = made(variance_upper={2: np.inf})
+    assert markers(shown.axes_[0], "lower bound; no upper bound known").tolist() == [2.0]
     assert len(shown.axes_[0].containers[0]) == 3
 
 
-def test_a_missing_lower_bound_is_zero() -> None:
-    shown = made(variance_lower=changed(made().variance_lower, 2, np.nan))
+def test_a_missing_lower_bound_is_zero(made: Callable[..., PhasesDisplay]) -> None:
+    shown = made(variance_lower={2: np.nan})
     assert bottoms(shown.axes_[0].containers[0]) == [2.0, 2.0, 0.0, 2.0]
 
 
 @pytest.mark.parametrize("gap", [np.inf, np.nan])
-def test_a_gap_that_is_not_proven_reaches_down_to_zero(gap: float) -> None:
-    shown = made(loss_gap=changed(made().loss_gap, 1, gap))
+def test_a_gap_that_is_not_proven_reaches_down_to_zero(
+    gap: float, made: Callable[..., PhasesDisplay]
+) -> None:
+    shown = made(loss_gap={1: gap})
     np.testing.assert_allclose(bottoms(shown.axes_[1].containers[1]), [0.15, 0.0, 0.15, 0.15])
 
 
-def test_numbers_that_are_not_known_are_said_to_be_so() -> None:
-    nothing = np.full(2, np.nan)
+def test_numbers_that_are_not_known_are_said_to_be_so(made: Callable[..., PhasesDisplay]) -> None:
     names = ("variance_lower", "variance_upper", "optimum_lower", "loss", "loss_gap")
-    shown = made(2, **dict.fromkeys(names, nothing))
+    shown = made(2, **{key: {0: np.nan, 1: np.nan} for key in names})
     assert notes(shown.axes_[0]) == notes(shown.axes_[1]) == ["unknown", "unknown"]
     assert "<svg" in as_svg(shown.figure_)
 
 
-def test_pruned_rows_are_the_top_of_the_bars() -> None:
-    shown = made(n_pruned=np.array([30, 0, 0, 10]))
+def test_pruned_rows_are_the_top_of_the_bars(made: Callable[..., PhasesDisplay]) -> None:
+    shown = made(n_pruned={0: 30, 3: 10})
     _, pruned = shown.axes_[2].containers
     assert heights(pruned) == [30, 0, 0, 10]
-    assert np.add(bottoms(pruned), heights(pruned)).tolist() == shown.n_kept.tolist()
-    assert legend_of(shown.axes_[2]) == ["pruned for too large an entry"]
+    assert np.add(bottoms(pruned), heights(pruned)).tolist() == [400, 300, 200, 100]
+    assert legend_of(shown.axes_[2]) == ["pruned: an entry is too large"]
 
 
 @pytest.mark.parametrize(("factor", "scale"), [(1.0, "linear"), (100.0, "log")])
-def test_variances_far_apart_get_a_logarithmic_axis(factor: float, scale: str) -> None:
-    upper = changed(made().variance_upper, 0, 3.0 * factor)
-    assert made(variance_upper=upper).axes_[0].get_yscale() == scale
+def test_variances_far_apart_get_a_logarithmic_axis(
+    factor: float, scale: str, made: Callable[..., PhasesDisplay]
+) -> None:
+    assert made(variance_upper={0: 3.0 * factor}).axes_[0].get_yscale() == scale
 
 
-def test_every_value_lies_within_the_axes_below_the_legend() -> None:
-    for shown in (made(), made(variance_upper=changed(made().variance_upper, 0, 300.0))):
-        as_svg(shown.figure_)
-        for axes, highest in zip(shown.axes_, (shown.variance_upper.max(), 0.2, 400)):
-            top = axes.transData.transform((1, highest))[1]
-            legend = axes.get_legend()
-            limit = axes.bbox.y1 if legend is None else legend.get_window_extent().y0
-            assert axes.bbox.y0 < top < limit
+@pytest.mark.parametrize("upper", [3.0, 300.0])
+def test_every_value_lies_within_the_axes_below_the_legend(
+    upper: float, made: Callable[..., PhasesDisplay]
+) -> None:
+    shown = made(variance_upper={0: upper})
+    as_svg(shown.figure_)
+    for axes, highest in zip(shown.axes_, (upper, 0.2, 400)):
+        top = axes.transData.transform((1, highest))[1]
+        legend = axes.get_legend()
+        limit = axes.bbox.y1 if legend is None else legend.get_window_extent().y0
+        assert axes.bbox.y0 < top < limit
 
 
-def test_many_phases_are_drawn_without_numbers_above() -> None:
+def test_many_phases_are_drawn_without_numbers_above(made: Callable[..., PhasesDisplay]) -> None:
     shown = made(25)
     assert notes(shown.axes_[0]) == []
     assert len(shown.axes_[0].containers[0]) == 25

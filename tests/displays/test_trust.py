@@ -108,7 +108,7 @@ def test_a_phase_without_a_row_of_a_group_has_a_dash() -> None:
         phase_lost=np.array([0, 1]),
     ).plot(bare_axes(2))
     assert notes(shown.axes_[1]) == ["0%", "25%", "80%", "–"]
-    assert "– none of a group" in shown.axes_[1].get_xlabel()
+    assert "–: no rows" in shown.axes_[1].get_xlabel()
     assert "<svg" in as_svg(shown.figure_)
 
 
@@ -177,7 +177,7 @@ def test_groups_of_another_length_are_refused(groups: Any, classifier: Halfspace
 
 
 def test_too_many_groups_are_refused(classifier: HalfspaceClassifier) -> None:
-    with pytest.raises(ValueError, match="groups must be of at most 4 kinds, got 632"):
+    with pytest.raises(ValueError, match="groups must have at most 4 distinct labels, got 632"):
         TrustDisplay.from_estimator(classifier, groups=np.arange(632), ax=bare_axes(2))
 
 

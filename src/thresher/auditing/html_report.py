@@ -95,13 +95,15 @@ def _model(findings: Findings) -> Iterable[Html]:
 
 
 def _suspects(findings: Findings) -> Iterable[Html]:
-    yield element("p", " ".join(verdict(findings)))
+    looks, *lead = verdict(findings)
+    yield element("p", looks)
     yield element(
         "p",
         "Trust is how much a row counted in learning. Agreement is how well its label fits what "
         "the trusted rows teach. The weight is the agreement, halved for a row without trust.",
     )
     yield _picture(_draw_trust, findings)
+    yield element("p", *lead)
     yield _shown(suspects_table(findings, MAX_ROWS), label="least trusted rows")
     ids = ", ".join(str(value) for value in findings.table.ids[findings.suspects].tolist())
     summary = element("summary", f"All {findings.suspects.size:,} ids, least trusted first")

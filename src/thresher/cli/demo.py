@@ -17,7 +17,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         type=folder,
         default=Path("thresher-demo"),
         metavar="DIR",
-        help="directory for tables, report and picture (default: thresher-demo)",
+        help="folder for tables, report and picture (default: thresher-demo)",
     )
 
 

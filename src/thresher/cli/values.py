@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentTypeError
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+
+@contextmanager
+def _giving_reasons() -> Iterator[None]:
+    """Inside the block, argparse prints the library's reason for refusing a value."""
+    try:
+        yield
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
 
 
 def whole_number(minimum: int) -> Callable[[str], int]:
@@ -45,10 +55,8 @@ def noise_rate(text: str) -> float:
         rate = float(text)
     except ValueError as error:
         raise ArgumentTypeError(f"must be a number such as 0.05, got {text!r}") from error
-    try:
+    with _giving_reasons():
         return check_noise_rate(rate)
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from error
 
 
 def choices(text: str) -> tuple[int | str, ...]:
@@ -60,7 +68,10 @@ def choices(text: str) -> tuple[int | str, ...]:
     (10, 40, 'all')
     """
     parts = [part.strip() for part in text.split(",")]
-    return tuple("all" if part == "all" else whole_number(1)(part) for part in parts)
+    try:
+        return tuple("all" if part == "all" else whole_number(1)(part) for part in parts)
+    except ArgumentTypeError:
+        raise ArgumentTypeError(f"must be integers ≥ 1, or 'all', got {text!r}") from None
 
 
 def seeds(text: str) -> tuple[int, ...]:
@@ -73,10 +84,8 @@ def seeds(text: str) -> tuple[int, ...]:
     """
     from thresher.experiments.spec import parse_seeds  # here, so that --help stays quick
 
-    try:
+    with _giving_reasons():
         return parse_seeds(text)
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from error
 
 
 def new_file(text: str) -> Path:
@@ -86,15 +95,15 @@ def new_file(text: str) -> Path:
     --------
     >>> new_file("no/such/folder/runs.json")
     Traceback (most recent call last):
-    argparse.ArgumentTypeError: directory 'no/such/folder' does not exist
+    argparse.ArgumentTypeError: folder 'no/such/folder' does not exist
     """
     path = Path(text)
     if path.is_dir():
-        raise ArgumentTypeError(f"{text!r} is a directory")
+        raise ArgumentTypeError(f"{text!r} is a folder")
     if not path.parent.is_dir():
-        raise ArgumentTypeError(f"directory {str(path.parent)!r} does not exist")
+        raise ArgumentTypeError(f"folder {str(path.parent)!r} does not exist")
     if not os.access(path.parent, os.W_OK):
-        raise ArgumentTypeError(f"directory {str(path.parent)!r} is not writable")
+        raise ArgumentTypeError(f"folder {str(path.parent)!r} is not writable")
     return path
 
 
@@ -117,18 +126,18 @@ def new_file_ending_in(suffix: str) -> Callable[[str], Path]:
 
 
 def folder(text: str) -> Path:
-    """A directory that exists or can be made.
+    """A folder that exists or can be made.
 
     Examples
     --------
     >>> folder(__file__)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    argparse.ArgumentTypeError: '...' is a file, not a directory
+    argparse.ArgumentTypeError: '...' is a file, not a folder
     """
     path = Path(text)
     for place in (path, *path.parents):
         if place.exists() and not place.is_dir():
-            raise ArgumentTypeError(f"{str(place)!r} is a file, not a directory")
+            raise ArgumentTypeError(f"{str(place)!r} is a file, not a folder")
     return path
 
 
@@ -143,7 +152,5 @@ def scheduler_address(text: str) -> str:
     """
     from thresher.experiments.arena.processes import check_address  # here: --help stays quick
 
-    try:
+    with _giving_reasons():
         return check_address(text)
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from error

@@ -14,7 +14,7 @@ from thresher.rendering import palette
 COLORS = (palette.LIGHT_BLUE, palette.RED, palette.GREEN, palette.YELLOW)
 HATCHES = ("", "////", "....", "xx")
 OUTLINE = {"edgecolor": "black", "linewidth": 0.6}
-MAX_NUMBERED = 10  # phases that get a number each; of more, every second or third does
+MAX_NUMBERED = 10  # phases that get a number each; beyond, every second or third does
 LEGEND_LINE = 0.19  # inches that one line of a legend takes
 
 
@@ -24,7 +24,7 @@ def check_classifier(estimator: Any) -> None:
     Raises
     ------
     TypeError
-        For anything that is not a `HalfspaceClassifier` or `HalfspaceClassifierCV`.
+        For anything but a `HalfspaceClassifier` or `HalfspaceClassifierCV`.
     NotFittedError
         For one that was not fitted.
     """
@@ -37,14 +37,14 @@ def check_classifier(estimator: Any) -> None:
 
 
 def take_axes(ax: Any, n_panels: int, figsize: tuple[float, float]) -> list[Any]:
-    """The given axes, or new ones of pyplot if there are none.
+    """The given axes, or new ones of pyplot.
 
     Raises
     ------
     ImportError
         When matplotlib is missing.
     TypeError, ValueError
-        For something else than axes, or another number of them than there are panels.
+        For anything but axes, or the wrong number of them.
     """
     try:
         from matplotlib.axes import Axes
@@ -86,7 +86,7 @@ def number_phases(axes: Any, n_phases: int, notes: Sequence[str] | None = None) 
 
 
 def write_above(axes: Any, bars: Sequence[Any], texts: Sequence[str]) -> None:
-    """A text above each bar, unless there are so many bars that the texts would overlap."""
+    """A text above each bar, unless the texts would overlap."""
     if len(texts) <= MAX_NUMBERED:
         for bar, text in zip(bars, texts):
             place = bar.get_x() + bar.get_width() / 2, bar.get_y() + np.nan_to_num(bar.get_height())
@@ -103,7 +103,7 @@ def use_logarithm(axes: Any) -> None:
 
 
 def explain(axes: Any, low: float, high: float, loc: str) -> None:
-    """A legend of what has a label, and above the highest value the room that it needs."""
+    """A legend, and room for it above the highest value."""
     axes.spines[["top", "right"]].set_visible(False)
     # Bars come first: they are containers, and matplotlib puts these last.
     pairs = sorted(
@@ -119,5 +119,5 @@ def explain(axes: Any, low: float, high: float, loc: str) -> None:
         axes.set_ylim(low, low + (high - low) * share)
     if handles:
         legend = axes.legend(handles, labels, loc=loc, framealpha=0.9, edgecolor="none", fontsize=9)
-        for text in legend.get_texts():  # names come from outside: a dollar is no mathematics
+        for text in legend.get_texts():  # a dollar sign in a name does not start a formula
             text.set_parse_math(False)

@@ -1,4 +1,4 @@
-"""`FeaturesDisplay`: the features that a fitted classifier uses, and for which class they speak."""
+"""`FeaturesDisplay`: the features that a fitted classifier uses, and the class that each favors."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ LEGEND_POINTS = 14.0  # height of a line of the legend
 
 
 class FeaturesDisplay:
-    """The largest weights of a classifier, as horizontal bars.
+    """The largest coefficients of a classifier, as horizontal bars.
 
-    Weights are those of the scaled columns, so that they can be compared. Color and hatch say for
-    which class larger values of the feature speak.
+    They belong to scaled columns, so that they can be compared. Color and hatch show the class that
+    larger values of the feature favor.
 
     Parameters
     ----------
-    weights : (m,) weights in scaled columns, the largest first; positive for the second class
-    names : m names of features
+    weights : (m,) coefficients of scaled columns, the largest first; positive for the second class
+    names : m feature names
     classes : the two labels
-    n_more : how many features with smaller weights are not shown
+    n_more : number of features that are not shown
 
     Attributes
     ----------
@@ -57,18 +57,18 @@ class FeaturesDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, max_features: int = 20, ax: Any = None) -> Self:
-        """Plot the largest weights of a fitted classifier.
+        """Plot the largest coefficients of a fitted classifier.
 
         Parameters
         ----------
         estimator : fitted `HalfspaceClassifier` or `HalfspaceClassifierCV`
-        max_features : how many bars there may be
-        ax : matplotlib axes; new ones of pyplot by default
+        max_features : number of bars, at most
+        ax : matplotlib axes; by default new ones of pyplot
 
         Raises
         ------
         TypeError, ValueError
-            For another estimator, a number of features below one, or something else than axes.
+            For another estimator, `max_features` below 1, or anything but axes.
         NotFittedError
             For an estimator that was not fitted.
         ImportError
@@ -79,7 +79,7 @@ class FeaturesDisplay:
 
     @classmethod
     def from_model(cls, model: HalfspaceModel, *, max_features: int = 20, ax: Any = None) -> Self:
-        """Plot the largest weights of a model, see `from_estimator`."""
+        """Plot the largest coefficients of a model, see `from_estimator`."""
         n_shown = check_count(max_features, "max_features")
         order = np.argsort(-np.abs(model.weights), kind="stable")[:n_shown]
         chosen = model.support[order]
@@ -96,7 +96,7 @@ class FeaturesDisplay:
 
         Parameters
         ----------
-        ax : matplotlib axes; new ones of pyplot by default
+        ax : matplotlib axes; by default new ones of pyplot
         """
         n_lines = len(self.names) + bool(self.n_more)
         (self.ax_,) = take_axes(ax, 1, (7.0, 1.7 + BAR_HEIGHT * max(n_lines, 4)))
@@ -105,14 +105,14 @@ class FeaturesDisplay:
             self._draw_bars()
         else:
             self.bars_: list[Any] = []
-            self._say_that_there_are_none()
+            self._say_that_none_is_used()
         return self
 
     def _title(self) -> str:
         n_shown = len(self.names)
         if self.n_more:
-            return f"The {n_shown} largest of {n_shown + self.n_more} weights"
-        return "The one feature in use" if n_shown == 1 else f"The {n_shown} features in use"
+            return f"The {n_shown} largest of {n_shown + self.n_more} coefficients"
+        return "The only coefficient" if n_shown == 1 else f"All {n_shown} coefficients"
 
     def _draw_bars(self) -> None:
         axes, places = self.ax_, np.arange(len(self.names))
@@ -124,12 +124,12 @@ class FeaturesDisplay:
             bar.set_hatch(HATCHES[1 - s])
         more = [f"and {self.n_more} more"] if self.n_more else []
         texts = [one_line(name, 30) for name in self.names] + more
-        # Names come from outside: a dollar sign in them is no mathematics.
+        # A dollar sign in a name does not start a formula.
         axes.set_yticks(np.arange(len(texts)), texts, parse_math=False)
         axes.set_ylim(len(texts) - 0.4, -0.6)
         axes.margins(x=0.06)
         axes.axvline(0.0, color="black", linewidth=0.8)
-        axes.set_xlabel("weight (of the scaled column)")
+        axes.set_xlabel("coefficient (of the scaled column)")
         axes.spines[["top", "right", "left"]].set_visible(False)
         axes.tick_params(axis="y", length=0)
         self._explain_sides(side)
@@ -139,7 +139,7 @@ class FeaturesDisplay:
         firsts = [(s, int(np.argmax(side == s))) for s in (1, 0) if (side == s).any()]
         legend = self.ax_.legend(
             [self.bars_[place] for _, place in firsts],
-            [f"larger values speak for {one_line(self.classes[s], 24)}" for s, _ in firsts],
+            [f"larger values favor {one_line(self.classes[s], 24)}" for s, _ in firsts],
             loc="lower right",
             bbox_to_anchor=(1.0, 1.0),
             borderaxespad=0.2,
@@ -150,13 +150,13 @@ class FeaturesDisplay:
             text.set_parse_math(False)
         self.ax_.set_title(self._title(), pad=12 + LEGEND_POINTS * len(firsts))
 
-    def _say_that_there_are_none(self) -> None:
+    def _say_that_none_is_used(self) -> None:
         self.ax_.set_axis_off()
-        self.ax_.set_title("No feature in use")
+        self.ax_.set_title("No coefficients")
         self.ax_.text(
             0.5,
             0.5,
-            "No feature has a weight:\nevery row gets the same label",
+            "The model uses no feature:\nevery row gets the same label",
             transform=self.ax_.transAxes,
             ha="center",
             va="center",

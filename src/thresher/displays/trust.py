@@ -1,4 +1,4 @@
-"""`TrustDisplay`: who lost weight, and in which phase."""
+"""`TrustDisplay`: which rows lost trust, and in which phase."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from thresher.learning import PhaseOutcome
 from thresher.validation import FloatArray
 from thresher.wording import one_line
 
-MAX_GROUPS = 4  # as many as can be told apart in grey
+MAX_GROUPS = 4  # can be told apart in gray print
 N_BINS = 10
-MAX_LABELED_BARS = 12  # of more, the numbers above them would overlap
-EVERYBODY = "rows"  # the name of the only group, when no groups are given
+MAX_LABELED_BARS = 12  # the numbers above more bars would overlap
+ALL_ROWS = "rows"  # the name of the only group when no groups are given
 
 
 class TrustDisplay:
-    """How far the rows of groups were trusted: all phases together, and in each.
+    """How far rows were trusted, by group: over all phases, and in each phase.
 
     The left panel counts rows by `row_weights_`, their mean weight over the phases. The right one
-    has for each phase the share of its weight that a group lost, to outlier removal or by being
+    shows the share of its weight that a group lost in each phase, to outlier removal or by being
     left out for a large loss. Only rows that the phase looked at count.
 
     Parameters
@@ -91,15 +91,15 @@ class TrustDisplay:
         Parameters
         ----------
         estimator : fitted `HalfspaceClassifier` or `HalfspaceClassifierCV`
-        groups : (n,) labels of the training rows, of at most four kinds, such as y; by default all
-            rows are one group
-        ax : two matplotlib axes, as of `figure.subplots(1, 2)`; new ones of pyplot by default
+        groups : (n,) labels of the training rows, at most four distinct ones, such as y; by default
+            all rows are one group
+        ax : two matplotlib axes, as of `figure.subplots(1, 2)`; by default new ones of pyplot
 
         Raises
         ------
         TypeError, ValueError
-            For another estimator, groups of another length or of too many kinds, or something else
-            than two axes.
+            For another estimator, groups of the wrong length or too many of them, or anything but
+            two axes.
         NotFittedError
             For an estimator that was not fitted.
         ImportError
@@ -125,7 +125,7 @@ class TrustDisplay:
 
         Parameters
         ----------
-        ax : two matplotlib axes; new ones of pyplot by default
+        ax : two matplotlib axes; by default new ones of pyplot
         """
         self.axes_ = take_axes(ax, 2, (11.0, 4.8))
         self.figure_ = self.axes_[0].figure
@@ -143,9 +143,9 @@ class TrustDisplay:
         use_logarithm(axes)
         explain(axes, 0.7, max(float(self.counts_.max(initial=0)), 10.0), "upper center")
         axes.set_xlim(-0.02, 1.02)
-        axes.set_xlabel("trust in the row  (0 = none, 1 = full)")
-        axes.set_ylabel("number of rows (logarithmic)")
-        axes.set_title("How far rows were trusted")
+        axes.set_xlabel("trust (0: none, 1: full)")
+        axes.set_ylabel("number of rows (log scale)")
+        axes.set_title("Trust in the rows")
 
     def _draw_losses(self, axes: Any) -> None:
         n_phases = self.lost_share.shape[1]
@@ -158,10 +158,10 @@ class TrustDisplay:
         explain(axes, 0.0, 1.0, "upper right")
         axes.set_yticks(np.linspace(0, 1, 6), [f"{share:.0%}" for share in np.linspace(0, 1, 6)])
         has_dashes = any(text.get_text() == "–" for text in axes.texts)
-        note = "  (– none of a group)" if has_dashes else ""
-        axes.set_xlabel("phase, and how many rows it looked at" + note)
-        axes.set_ylabel("share of their weight that rows lost")
-        axes.set_title("Who lost weight, and in which phase")
+        note = "  (–: no rows)" if has_dashes else ""
+        axes.set_xlabel("phase, and number of rows in it" + note)
+        axes.set_ylabel("share of weight lost")
+        axes.set_title("Weight lost in each phase")
 
     def _draw_bars(
         self,
@@ -237,7 +237,7 @@ def first_loss(kept: FloatArray) -> NDArray[np.intp]:
 
 def _check_groups(groups: Any, n_rows: int) -> NDArray[np.str_]:
     if groups is None:
-        return np.full(n_rows, EVERYBODY)
+        return np.full(n_rows, ALL_ROWS)
     labels = np.asarray(groups)
     if labels.shape != (n_rows,):
         raise ValueError(
@@ -247,10 +247,10 @@ def _check_groups(groups: Any, n_rows: int) -> NDArray[np.str_]:
     texts = labels.astype(np.str_)
     n_groups = np.unique(texts).size
     if n_groups > MAX_GROUPS:
-        raise ValueError(f"groups must be of at most {MAX_GROUPS} kinds, got {n_groups}")
+        raise ValueError(f"groups must have at most {MAX_GROUPS} distinct labels, got {n_groups}")
     return texts
 
 
 def _legend_text(name: str, n_rows: int) -> str:
     number = f"{n_rows:,} row" + "s" * (n_rows != 1)
-    return number if name == EVERYBODY else f"{number}: {one_line(name, 24)}"
+    return number if name == ALL_ROWS else f"{number}: {one_line(name, 24)}"

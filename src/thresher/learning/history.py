@@ -76,9 +76,19 @@ class PhaseOutcome:
     is_left_out: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
     @property
+    def removal_is_certified(self) -> bool:
+        """Whether outlier removal reached what it was asked for, with proof."""
+        return self.removal_status in ("tightest", "feasible")
+
+    @property
+    def loss_is_certified(self) -> bool:
+        """Whether the hinge loss reached what it was asked for, with proof."""
+        return self.loss_status == "converged"
+
+    @property
     def is_certified(self) -> bool:
         """Whether both solvers reached what they were asked for, with proof."""
-        return self.loss_status == "converged" and self.removal_status in ("tightest", "feasible")
+        return self.loss_is_certified and self.removal_is_certified
 
     def warn_if_uncertified(self) -> None:
         """Warn the code that called Thresher if a solver did not reach what it was asked for."""

@@ -1,4 +1,4 @@
-"""Pieces of an HTML page that needs nothing but itself; plain text is escaped on its way in."""
+"""Pieces of a self-contained HTML page; plain text is escaped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _STYLE = Path(__file__).with_name("page.css")
 
 
 class Html(str):
-    """Text that is HTML already. Every other string is escaped where it becomes part of a page.
+    """Text that is already HTML. Every other string is escaped when it becomes part of a page.
 
     Examples
     --------
@@ -22,22 +22,22 @@ class Html(str):
 
 
 def element(name: str, *children: str, **attributes: str | int) -> Html:
-    """An element with its children and attributes, whose names may end in an underscore.
+    """An element with its children and attributes; `class_` stands for `class`.
 
     Examples
     --------
     >>> element("td", "0.1 < 0.2", class_="worst")
     '<td class="worst">0.1 &lt; 0.2</td>'
     """
-    told = "".join(
+    written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
         for key, value in attributes.items()
     )
-    return Html(f"<{name}{told}>{join(children)}</{name}>")
+    return Html(f"<{name}{written}>{join(children)}</{name}>")
 
 
 def join(parts: Iterable[str], between: str = "") -> Html:
-    """The parts one after the other.
+    """The parts, joined.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def paragraphs(text: str) -> Html:
 
 
 def definitions(facts: Iterable[tuple[str, str]]) -> Html:
-    """A list of names and what is to be said about each.
+    """A definition list of names and facts.
 
     Examples
     --------
@@ -74,14 +74,14 @@ def definitions(facts: Iterable[tuple[str, str]]) -> Html:
 def table(
     head: Iterable[str], bodies: Iterable[Html], *, label: str, words: Collection[int] = ()
 ) -> Html:
-    """A table that scrolls by itself where the screen is too narrow for it.
+    """A table that scrolls on its own where the screen is too narrow.
 
     Parameters
     ----------
-    head : the titles of the columns
+    head : column titles
     bodies : `tbody` elements
-    label : what somebody who does not see it is told
-    words : the columns whose cells are words, not numbers; the first one's are anyway
+    label : for screen readers
+    words : columns that hold words, not numbers; the first always does
 
     Examples
     --------
@@ -94,7 +94,7 @@ def table(
 
 
 def cell(name: str, content: str, is_word: bool, **attributes: str) -> Html:
-    """A `td` or `th` of a table, aligned as words or as numbers are.
+    """A `td` or `th`, aligned like words or like numbers.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def cell(name: str, content: str, is_word: bool, **attributes: str) -> Html:
 
 
 def document(title: str, body: str) -> Html:
-    """The whole page, with its style inside.
+    """The whole page, with its style sheet inside.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How far long work has come: a bar in a terminal, plain lines now and then elsewhere."""
+"""Progress of long work: a bar in a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-Move: TypeAlias = Callable[[int], None]  # told how much is done by now
+Move: TypeAlias = Callable[[int], None]  # called with how much is done by now
 
-LINE_EVERY = 30.0  # seconds between two plain lines, at least
+LINE_EVERY = 30.0  # least number of seconds between two plain lines
 
 
 def duration(seconds: float) -> str:
-    """A time in the unit in which people would say it.
+    """A duration in the unit that people would use.
 
     Examples
     --------
@@ -29,11 +29,11 @@ def duration(seconds: float) -> str:
 
 @dataclass
 class Forecast:
-    """How long the rest will take, if it goes on as it went since the first look.
+    """The time left, at the pace since the first call.
 
     Parameters
     ----------
-    total : how much there is to do
+    total : amount of work
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Forecast:
     _start: tuple[int, float] | None = field(default=None, init=False)
 
     def say(self, n_done: int, now: float) -> str:
-        """The rest in words; nothing while nothing has been done since the first call."""
+        """The time left in words; empty while nothing has been done since the first call."""
         n_before, start = self._start = self._start or (n_done, now)
         if n_done <= n_before:
             return ""
@@ -56,53 +56,52 @@ class Forecast:
 
 @dataclass
 class PlainLines:
-    """A line on stderr about every half minute, for logs and where there is no terminal.
+    """A line on stderr about every half minute, for logs.
 
     Parameters
     ----------
-    what : is counted
-    total : how many of them there are
-    clock : seconds that only grow
+    what : the things that are counted
+    total : their number
+    clock : monotonic seconds
 
     Examples
     --------
     >>> from contextlib import redirect_stderr
     >>> seconds = iter([0.0, 20.0, 40.0])
-    >>> tell = PlainLines("runs", total=40, clock=lambda: next(seconds))
+    >>> report = PlainLines("runs", total=40, clock=lambda: next(seconds))
     >>> with redirect_stderr(sys.stdout):
     ...     for n_done in (0, 10, 20):
-    ...         tell(n_done)
+    ...         report(n_done)
     20 of 40 runs, about 40 s left
     """
 
     what: str
     total: int
     clock: Callable[[], float] = time.monotonic
-    _told: float | None = field(default=None, init=False)
+    _printed: float | None = field(default=None, init=False)
     _forecast: Forecast = field(init=False)
 
     def __post_init__(self) -> None:
         self._forecast = Forecast(self.total)
 
     def __call__(self, n_done: int) -> None:
-        """Tell how much is done, unless there was a line a moment ago."""
+        """Print how much is done, unless a line was printed a moment ago."""
         now = self.clock()
         rest = self._forecast.say(n_done, now)
-        if self._told is None:
-            self._told = now
-        if now - self._told >= LINE_EVERY:
-            self._told = now
-            told = [f"{n_done:,} of {self.total:,} {self.what}", *filter(None, [rest])]
-            print(", ".join(told), file=sys.stderr, flush=True)
+        if self._printed is None:
+            self._printed = now
+        if now - self._printed >= LINE_EVERY:
+            self._printed = now
+            parts = [f"{n_done:,} of {self.total:,} {self.what}", *filter(None, [rest])]
+            print(", ".join(parts), file=sys.stderr, flush=True)
 
 
 @contextmanager
 def progress(what: str, total: int, otherwise: Move | None = None) -> Iterator[Move]:
-    """A function that moves a bar on stderr, and is told how much is done by now.
+    """A function that moves a bar on stderr; call it with how much is done by now.
 
-    Where nobody would see a bar (no terminal, or rich is missing), it is `otherwise`, or one that
-    does nothing. The first call says where the work begins: what was done before does not count
-    for the pace.
+    Without a terminal, or without rich, it is `otherwise`, or does nothing. The first call says
+    where the work begins: what was done before does not count for the pace.
 
     Examples
     --------
@@ -138,10 +137,10 @@ def _make_bar() -> Any:
         return None
     columns = (
         TextColumn("{task.description}"),
-        BarColumn(bar_width=30),  # leaves room for the rest on 80 columns
+        BarColumn(bar_width=30),  # leaves room for the time left on 80 columns
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        # rich's own estimate looks at the last half minute, in which no long run may end.
+        # Rich's own estimate looks at the last half minute, in which no long run may end.
         TextColumn("{task.fields[rest]}"),
     )
     return Progress(*columns, console=Console(stderr=True), transient=True)

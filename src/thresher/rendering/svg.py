@@ -1,4 +1,4 @@
-"""Figures of matplotlib inside a page: no file beside it, and nothing to load."""
+"""Matplotlib figures embedded in an HTML page."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 from thresher.rendering.html import Html, element
 
-NO_PICTURES = 'Pictures are missing: pip install "thresher[plot]" brings what draws them.'
+NO_PICTURES = 'No pictures: matplotlib is missing. Install it with: pip install "thresher[plot]"'
 
 
 def new_figure(width: float, height: float) -> Any:
-    """An empty figure of that many inches.
+    """An empty figure of this size in inches.
 
     Raises
     ------
@@ -26,16 +26,16 @@ def new_figure(width: float, height: float) -> Any:
     >>> new_figure(3.0, 2.0).get_size_inches()
     array([3., 2.])
     """
-    from matplotlib.figure import Figure  # here: pages can be written without pictures, too
+    from matplotlib.figure import Figure  # here: pages can be written without pictures
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def as_image(figure: Any, text: str) -> Html:
-    """An image that holds its own data, with a text for those who do not see it.
+    """An `img` element with the figure's data, and an alternative text for screen readers.
 
-    The same picture is the same text. Letters stay letters: the reader's own fonts know more of
-    them than the one that they are measured with here.
+    The same figure gives the same bytes. Letters stay letters, because the reader's fonts have more
+    of them than matplotlib's.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def as_image(figure: Any, text: str) -> Html:
 
 
 def side_by_side(figures: Sequence[Any], texts: Sequence[str]) -> Html:
-    """Panels that stand below each other on a narrow screen.
+    """Panels next to each other, or below each other on a narrow screen.
 
     Examples
     --------

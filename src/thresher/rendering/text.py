@@ -1,4 +1,4 @@
-"""Tables of plain text that line up, and numbers as they stand in them."""
+"""Aligned tables in plain text, and the numbers in them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ MISSING = "-"
 
 @dataclass(frozen=True)
 class Column:
-    """A title, whose lines are separated by line breaks, and the cells under it.
+    """A title of one or more lines, and the cells below it.
 
     Parameters
     ----------
-    title : one or more lines; shorter titles sit on the last line of the head
+    title : lines separated by line breaks; shorter titles sit on the last line of the head
     cells : one string for each row
     align : ">" for numbers, "<" for words
 
@@ -30,7 +30,7 @@ class Column:
     align: str = ">"
 
     def lines(self, n_title: int) -> list[str]:
-        """Title and cells, all of the same width."""
+        """Title and cells, padded to the same width."""
         title = self.title.split("\n")
         lines = [""] * (n_title - len(title)) + title + list(self.cells)
         width = max(map(len, lines))
@@ -38,7 +38,7 @@ class Column:
 
 
 def format_columns(columns: Sequence[Column], *, gap: int = 2) -> str:
-    """The columns side by side, without blanks at the end of a line.
+    """The columns side by side, without trailing blanks.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def format_columns(columns: Sequence[Column], *, gap: int = 2) -> str:
 
 
 def count(value: float | None) -> str:
-    """A whole number with separators.
+    """A whole number with thousands separators.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def count(value: float | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """A percentage with one digit.
+    """A percentage with one decimal.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def share(value: float | None) -> str:
 
 
 def rate(value: float | None) -> str:
-    """An error rate with four digits, in scientific notation where these would say nothing.
+    """An error rate with four decimals, in scientific notation below 0.0005.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def rate(value: float | None) -> str:
 
 
 def decimals(n_digits: int) -> Callable[[float | None], str]:
-    """A writer of numbers with so many decimals.
+    """A function that formats numbers with this many decimals.
 
     Examples
     --------
