@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +10,14 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, PercentFormatter
 
-from thresher.experiments.records import SimulatedPhase, SimulatedRun
+from thresher.experiments.records import SimulatedRun
 from thresher.experiments.simulation_output import describe_spec
 from thresher.rendering import palette
 from thresher.validation import FloatArray
 
 ERROR, ROWS, LABELS = palette.BLUE, palette.RED, palette.GREEN
 HEADROOM = 0.3  # share of the height that the legend gets for itself
-SMALLEST_ERROR = 1e-5  # a logarithmic axis has no zero, and an error may be zero
+SMALLEST_ERROR = 1e-5  # a logarithmic axis has no zero, but an error can be zero
 
 
 def draw_runs(runs: Sequence[SimulatedRun], out: str | Path) -> None:
@@ -34,15 +34,11 @@ def draw_runs(runs: Sequence[SimulatedRun], out: str | Path) -> None:
     figure.savefig(out, dpi=150)
 
 
-def by_phase(
-    runs: Sequence[SimulatedRun], value: Callable[[SimulatedPhase], float | None]
-) -> FloatArray:
-    """One row per run and one column per phase; NaN where a run has no such phase or value."""
+def by_phase(runs: Sequence[SimulatedRun], name: str) -> FloatArray:
+    """A phase's field, one row per run and one column per phase; NaN where there is none."""
     table = np.full((len(runs), max((len(run.phases) for run in runs), default=0)), np.nan)
-    for row, run in enumerate(runs):
-        for column, phase in enumerate(run.phases):
-            found = value(phase)
-            table[row, column] = np.nan if found is None else found
+    for row, run in zip(table, runs):
+        row[: len(run.phases)] = np.array([getattr(phase, name) for phase in run.phases], float)
     return table
 
 
@@ -70,7 +66,7 @@ def carried_forward(table: FloatArray) -> FloatArray:
 
 def _draw_errors(axes: Any, runs: Sequence[SimulatedRun]) -> None:
     spec = runs[0].spec
-    table = np.maximum(by_phase(runs, lambda phase: phase.error), SMALLEST_ERROR)
+    table = np.maximum(by_phase(runs, "error"), SMALLEST_ERROR)
     _draw_lines(axes, table, color=ERROR, marker="o", linestyle="-")
     finished = carried_forward(table[[run.status == "finished" for run in runs]])
     phases = np.arange(1, table.shape[1] + 1)
@@ -85,15 +81,19 @@ def _draw_errors(axes: Any, runs: Sequence[SimulatedRun]) -> None:
     if spec.target_error is not None:
         label = f"target {spec.target_error:.3g}"
         axes.axhline(spec.target_error, color="0.4", linestyle=":", linewidth=2, label=label)
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    _set_log_scale(axes)
     axes.set_ylabel("error on clean rows (logarithmic)")
     axes.set_title("Error of the halfspace")
     low, high = axes.get_ylim()
     axes.set_ylim(low, high * (high / low) ** HEADROOM)
     axes.legend(frameon=False, loc="upper right")
+
+
+def _set_log_scale(axes: Any) -> None:
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _mark_failures(axes: Any, runs: Sequence[SimulatedRun], table: FloatArray) -> None:
@@ -110,11 +110,11 @@ def _mark_failures(axes: Any, runs: Sequence[SimulatedRun], table: FloatArray) -
 
 def _draw_dirt(axes: Any, runs: Sequence[SimulatedRun]) -> None:
     kinds = (
-        ("of the rows drawn", lambda phase: phase.dirty_rows, ROWS, "s", "--"),
-        ("of the labels bought", lambda phase: phase.dirty_labels, LABELS, "o", "-"),
+        ("of the rows drawn", "dirty_rows", ROWS, "s", "--"),
+        ("of the labels bought", "dirty_labels", LABELS, "o", "-"),
     )
-    for label, value, color, marker, linestyle in kinds:
-        table = by_phase(runs, value)
+    for label, name, color, marker, linestyle in kinds:
+        table = by_phase(runs, name)
         style = {"color": color, "marker": marker, "linestyle": linestyle}
         _draw_lines(axes, table, **style)
         phases = np.arange(1, table.shape[1] + 1)
@@ -125,7 +125,7 @@ def _draw_dirt(axes: Any, runs: Sequence[SimulatedRun]) -> None:
     axes.set_ylim(0, (1 + HEADROOM) * highest)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     axes.set_ylabel("dirty share")
-    axes.set_title("What the adversary owns")
+    axes.set_title("Share of the adversary")
     axes.legend(frameon=False, loc="upper left")
 
 

@@ -1,8 +1,8 @@
-"""Rows of a distribution given that some of their features satisfy a condition.
+"""Rows of a distribution, given that some of their features satisfy a condition.
 
 Rejection is cheap when the condition looks at few features: those are drawn first, and the other
-features are drawn for the accepted rows only. For a product distribution this gives exactly the
-rows that plain rejection would give.
+features only for the accepted rows. For a product distribution this gives the same law as plain
+rejection.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from thresher.geometry import Band
@@ -24,7 +25,7 @@ _MAX_CANDIDATES_PER_ROW = 1_000_000
 
 @runtime_checkable
 class Distribution(Protocol):
-    """Anything that rows can be sampled from: all that the oracle asks of a distribution.
+    """Anything that rows can be sampled from; the oracle needs nothing else.
 
     Examples
     --------
@@ -41,7 +42,7 @@ class Distribution(Protocol):
         """The number of features of every row."""
         ...  # pragma: no cover
 
-    def sample(self, n_rows: int, rng: np.random.Generator) -> FloatArray:
+    def sample(self, n_rows: int, rng: Generator) -> FloatArray:
         """An array of `n_rows` independent rows."""
         ...  # pragma: no cover
 
@@ -51,15 +52,15 @@ def sample_given(
     n_candidates: int,
     features: NDArray[np.intp],
     accepts: Condition,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> FloatArray:
-    """Those of a number of independent rows that satisfy a condition on some of their features.
+    """Draw independent rows and keep those that satisfy a condition on some of their features.
 
     Parameters
     ----------
-    n_candidates : how many rows are drawn; the accepted ones come back
-    features : which features the condition looks at
-    accepts : takes the (n, len(features)) entries and says for each row whether it is kept
+    n_candidates : number of rows drawn
+    features : the features that the condition looks at
+    accepts : takes the (n, len(features)) entries and returns which rows to keep
 
     Examples
     --------
@@ -98,7 +99,7 @@ def _reject(
 
 
 def has_independent_features(distribution: Distribution) -> bool:
-    """Whether some features can be drawn without the others: a method `sample_features` says so."""
+    """Whether the distribution can draw some features without the others (`sample_features`)."""
     return hasattr(distribution, "sample_features")
 
 
@@ -106,7 +107,7 @@ def sample_features(
     distribution: Distribution,
     n_rows: int,
     features: NDArray[np.intp],
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> FloatArray:
     """The given features of `n_rows` independent rows, without the others where possible."""
     own: Any = getattr(distribution, "sample_features", None)
@@ -121,28 +122,21 @@ def sample_n_given(
     n_rows: int,
     features: NDArray[np.intp],
     accepts: Condition,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> FloatArray:
-    """Exactly `n_rows` independent rows given the condition, by drawing until there are enough.
+    """Exactly `n_rows` independent rows that satisfy the condition.
 
     Raises
     ------
-    ValueError : the condition is so rare that a million candidates a row were not enough
-
-    Examples
-    --------
-    >>> from thresher.simulate import Uniform
-    >>> rng = np.random.default_rng(0)
-    >>> sample_n_given(Uniform(5), 7, np.array([3]), lambda part: part[:, 0] > 1, rng).shape
-    (7, 5)
+    ValueError : the condition is so rare that a million candidates per row were not enough
     """
     pieces: list[FloatArray] = [np.zeros((0, distribution.n_features))]
     n_kept, n_tried = 0, 0
     while n_kept < n_rows:
         if n_tried >= _MAX_CANDIDATES_PER_ROW * n_rows:
             raise ValueError(
-                f"{n_rows} rows were wanted, but only {n_kept} of {n_tried} candidates satisfy "
-                "the condition; make it less rare"
+                f"{n_rows} rows needed, but only {n_kept} of {n_tried} candidates satisfy the "
+                "condition"
             )
         n_candidates = next_candidates(n_rows - n_kept, n_kept, n_tried)
         pieces.append(sample_given(distribution, n_candidates, features, accepts, rng))
@@ -152,11 +146,11 @@ def sample_n_given(
 
 
 def sample_in_band(
-    distribution: Distribution, n_candidates: int, band: Band, rng: np.random.Generator
+    distribution: Distribution, n_candidates: int, band: Band, rng: Generator
 ) -> FloatArray:
-    """Those of a number of independent rows that lie in the band.
+    """Draw independent rows and keep those in the band.
 
-    A distribution with a `sample_in_band` of its own is asked first.
+    A distribution's own `sample_in_band` is used if it has one.
 
     Examples
     --------
@@ -191,10 +185,10 @@ def within_band(rows: FloatArray, band: Band) -> FloatArray:
 
 
 def next_candidates(n_missing: int, n_kept: int, n_tried: int) -> int:
-    """How many candidates to try next, from the share that was kept so far.
+    """The number of candidates to try next, from the share that was kept so far.
 
-    Five percent more than expected, because a short block costs another round. Nothing kept yet
-    means that the share is small: four times as many as before.
+    Five percent more than expected, because a short block costs another round. If nothing was kept
+    yet, four times the number already tried.
 
     Examples
     --------

@@ -7,6 +7,7 @@ guarantees hold.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -63,7 +64,7 @@ def angle_between(first: FloatArray, second: FloatArray) -> float:
 
 
 def check_halfspaces(w: object, target: object, n_features: int) -> tuple[FloatArray, FloatArray]:
-    """Both vectors, checked; the target must not be zero, the other may be."""
+    """Both vectors, checked; only the target must not be zero."""
     w, target = (
         check_vector(w, "w", length=n_features),
         check_vector(target, "target", length=n_features),
@@ -153,16 +154,9 @@ class _Product:
     ) -> ErrorEstimate:
         return estimate_disagreement(self, w, target, n_rows=n_rows, random_state=random_state)
 
-    def error_rate(
-        self,
-        w: object,
-        target: object,
-        *,
-        n_rows: int = 200_000,
-        random_state: int | Generator = 0,
-    ) -> float:
-        """How often `w` classifies a row unlike `target`; `estimate_error` says how precisely."""
-        return self.estimate_error(w, target, n_rows=n_rows, random_state=random_state).value
+    def error_rate(self, w: object, target: object, **options: Any) -> float:
+        """The value of `estimate_error`, which takes the same parameters."""
+        return self.estimate_error(w, target, **options).value
 
 
 class Gaussian(_Product):
@@ -181,7 +175,7 @@ class Gaussian(_Product):
         return rng.standard_normal(shape)
 
     def sample_in_band(self, n_candidates: int, band: Band, rng: Generator) -> FloatArray:
-        """Those of a number of independent rows that lie in the band.
+        """Draw independent rows and keep those in the band.
 
         The projection on the normal is drawn first and decides; the rest of a row is drawn only if
         it is kept: x = z − (z·u)u + tu with u the unit normal, t and z standard normal.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from thresher.errors import AdversaryError, UnknownId
@@ -34,7 +35,7 @@ _DIRTY_ENTRIES_PER_BLOCK = 2**23  # 64 MB: an adversary builds whole rows, rejec
 
 
 def random_target(
-    n_features: int, sparsity: int, random_state: int | np.random.Generator | None = None
+    n_features: int, sparsity: int, random_state: int | Generator | None = None
 ) -> FloatArray:
     """A random unit vector with exactly `sparsity` non-zero entries, none of them very weak.
 
@@ -111,7 +112,7 @@ class MaliciousOracle:
         target: object,
         noise_rate: float,
         adversary: Adversary | None,
-        random_state: int | np.random.Generator | None = None,
+        random_state: int | Generator | None = None,
         max_draws_per_request: int = 200_000_000,
     ) -> None:
         if isinstance(distribution, type) or not isinstance(distribution, Distribution):
@@ -269,15 +270,7 @@ def _check_corrupted(answer: Any, shape: tuple[int, int], name: str) -> Corrupte
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """The kept rows of consecutive draws, in the order of the draws.
-
-    Examples
-    --------
-    >>> block = _Block(X=np.eye(2), labels=np.ones(2), is_clean=np.array([True, False]),
-    ...                positions=np.array([3, 8]), n_drawn=10)
-    >>> block.n_rows, block.first(1).n_drawn
-    (2, 4)
-    """
+    """The kept rows of consecutive draws, in the order of the draws."""
 
     X: FloatArray
     labels: FloatArray
@@ -303,16 +296,7 @@ class _Block:
 
 
 class _CommittedLabels:
-    """Labels by id, fixed once written, and which of them have been revealed.
-
-    Examples
-    --------
-    >>> labels = _CommittedLabels()
-    >>> labels.commit(np.array([1.0, -1.0]), is_clean=np.array([True, False]))
-    array([0, 1])
-    >>> labels.reveal([1, 1]), labels.n_revealed
-    (array([-1., -1.]), 1)
-    """
+    """Labels by id, fixed once written, and which of them have been revealed."""
 
     def __init__(self) -> None:
         self._labels = np.zeros(0)

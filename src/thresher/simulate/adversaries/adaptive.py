@@ -15,7 +15,6 @@ from thresher.simulate.adversaries.base import (
     View,
     check_adversary,
     decoy_direction,
-    on_support,
     orthogonal_on_support,
     place_in_band,
     random_labels,
@@ -86,7 +85,7 @@ class PlantedFeatures(StrengthAdversary):
         y = random_labels(n_rows, rng)
         X = view.distribution.sample(n_rows, rng)
         planted = self.strength * decoy_direction(view.target)
-        features = on_support(planted)
+        features = np.flatnonzero(planted)
         X[:, features] += np.outer(y, planted[features])
         place_in_band(X, view, rng)
         return X, y

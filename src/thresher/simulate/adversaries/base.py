@@ -37,16 +37,6 @@ class View:
     max_abs_entry : the learner drops rows with a larger entry; `inf` if it drops none
     phase : number of the phase, ≥ 1
     phase_record : the learner's whole record of the phase, if it has one
-
-    Examples
-    --------
-    >>> from thresher.simulate import Gaussian
-    >>> target = np.array([0.6, 0.8, 0.0])
-    >>> view = View(target=target, distribution=Gaussian(3), noise_rate=0.1, n_features=3,
-    ...             halfspace=np.zeros(3), band_width=np.inf, max_abs_entry=np.inf, phase=1,
-    ...             phase_record=None)
-    >>> view.phase, view.noise_rate
-    (1, 0.1)
     """
 
     target: FloatArray
@@ -110,17 +100,6 @@ def unit(vector: FloatArray) -> FloatArray:
     return vector / length if length > 0 else vector
 
 
-def on_support(vector: FloatArray) -> NDArray[np.intp]:
-    """The features that the vector uses.
-
-    Examples
-    --------
-    >>> on_support(np.array([0.0, 2.0, 0.0, -1.0]))
-    array([1, 3])
-    """
-    return np.flatnonzero(vector)
-
-
 def orthogonal_on_support(target: FloatArray) -> FloatArray:
     """A unit vector orthogonal to the target that uses only the target's features.
 
@@ -133,7 +112,7 @@ def orthogonal_on_support(target: FloatArray) -> FloatArray:
     >>> np.abs(u).round(12)
     array([0.8, 0. , 0.6])
     """
-    features = on_support(target)
+    features = np.flatnonzero(target)
     if features.size == 1:
         features = np.append(features, decoy_features(target, n_decoys=1))
     rng = np.random.default_rng(_DECOY_SEED)
@@ -152,7 +131,7 @@ def decoy_features(target: FloatArray, n_decoys: int | None = None) -> NDArray[n
     array([2, 3])
     """
     unused = np.flatnonzero(target == 0)
-    wanted = on_support(target).size if n_decoys is None else n_decoys
+    wanted = np.flatnonzero(target).size if n_decoys is None else n_decoys
     rng = np.random.default_rng(_DECOY_SEED)
     return np.sort(rng.permutation(unused)[:wanted])
 
@@ -188,15 +167,10 @@ def set_along(rows: FloatArray, direction: FloatArray, values: FloatArray) -> No
     >>> rows
     array([[1.5, 1. ]])
     """
-    features = on_support(direction)
+    features = np.flatnonzero(direction)
     part = direction[features]
     shift = (values - rows[:, features] @ part) / (part @ part)
     rows[:, features] += np.outer(shift, part)
-
-
-def has_band(view: View) -> bool:
-    """Whether rows can be rejected at all: not in phase 1."""
-    return bool(np.isfinite(view.band_width) and view.halfspace.any())
 
 
 def entry_radius(view: View) -> float:
@@ -212,12 +186,12 @@ def entry_radius(view: View) -> float:
 
 
 def place_in_band(rows: FloatArray, view: View, rng: Generator) -> None:
-    """Move the rows, in place, along the current halfspace to a uniform place in its band.
+    """Move the rows, in place, along the current halfspace to a uniform position in its band.
 
-    Without a band (phase 1) nothing moves. The outermost billionth of the band is left free, so
-    that rounding pushes no row out.
+    Without a band (phase 1) nothing moves. The outermost billionth of the band stays free, so that
+    rounding pushes no row out.
     """
-    if has_band(view):
+    if np.isfinite(view.band_width) and view.halfspace.any():
         width = view.band_width * (1 - 1e-9)
         places = rng.uniform(-width, width, size=rows.shape[0])
         set_along(rows, view.halfspace, np.asarray(places))

@@ -12,7 +12,6 @@ from thresher.simulate.adversaries.base import (
     StrengthAdversary,
     View,
     entry_radius,
-    on_support,
     orthogonal_on_support,
 )
 from thresher.simulate.conditional import Distribution, chunk_sizes, sample_features, sample_n_given
@@ -42,7 +41,7 @@ class LabelFlip:
 
     def corrupt(self, n_rows: int, view: View, rng: Generator) -> Corrupted:
         """Clean rows, each with the label that the target would not give it."""
-        features = on_support(view.target)
+        features = np.flatnonzero(view.target)
         w = view.target[features]
         conditions = {
             "anywhere": lambda part: np.ones(part.shape[0], dtype=np.bool_),
@@ -140,7 +139,7 @@ class KearnsLiPair:
     def corrupt(self, n_rows: int, view: View, rng: Generator) -> Corrupted:
         """Rows on which the two targets disagree, labeled by the second."""
         second = self.second_target(view)
-        features = on_support(np.abs(second) + np.abs(view.target))
+        features = np.flatnonzero(np.abs(second) + np.abs(view.target))
         w, other = view.target[features], second[features]
         X = sample_n_given(
             view.distribution,
@@ -157,7 +156,7 @@ def _angle_of_disagreement(
 ) -> float:
     """The angle by which the target must turn to disagree with itself on a share of rows."""
     rng = np.random.default_rng(_ANGLE_SEED)
-    features = on_support(np.abs(target) + np.abs(orthogonal))
+    features = np.flatnonzero(np.abs(target) + np.abs(orthogonal))
     plane = np.column_stack([target, orthogonal])[features]
     along, across = np.concatenate(
         [

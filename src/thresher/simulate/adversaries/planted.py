@@ -14,7 +14,6 @@ from thresher.simulate.adversaries.base import (
     decoy_direction,
     decoy_features,
     entry_radius,
-    on_support,
     orthogonal_on_support,
     random_labels,
 )
@@ -40,7 +39,7 @@ class OnSupportTilt(StrengthAdversary):
         y = random_labels(n_rows, rng)
         X = view.distribution.sample(n_rows, rng)
         u = orthogonal_on_support(view.target)
-        features = on_support(np.abs(u) + np.abs(view.target))
+        features = np.flatnonzero(np.abs(u) + np.abs(view.target))
         X[:, features] = np.outer(y, self.strength * (u - view.target)[features] / np.sqrt(2))
         return X, y
 
@@ -72,7 +71,7 @@ class LinfHijack(StrengthAdversary):
         X = view.distribution.sample(n_rows, rng)
         pattern = -np.sign(view.target)
         pattern[decoy_features(view.target)] = 1.0
-        features = on_support(pattern)
+        features = np.flatnonzero(pattern)
         X[:, features] = np.outer(y, self.strength * entry_radius(view) * pattern[features])
         return X, y
 
@@ -110,7 +109,7 @@ class SparseSpike(StrengthAdversary):
         y = random_labels(n_rows, rng)
         X = view.distribution.sample(n_rows, rng)
         spike = self.amplitude(view) * (decoy_direction(view.target) - view.target) / np.sqrt(2)
-        features = on_support(spike)
+        features = np.flatnonzero(spike)
         X[:, features] += np.outer(y, spike[features])
         return X, y
 
@@ -133,6 +132,6 @@ class CleanLabel(StrengthAdversary):
         y = random_labels(n_rows, rng)
         X = view.distribution.sample(n_rows, rng)
         pattern = self.strength * decoy_direction(view.target) + 0.01 * view.target
-        features = on_support(pattern)
+        features = np.flatnonzero(pattern)
         X[:, features] = np.outer(y, pattern[features])
         return X, y

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from thresher.simulate.adversaries.base import random_labels
@@ -25,15 +26,13 @@ LABEL_FLIP = "label-flip"  # the one attack that plants no rows
 _SUREST_SHARE = 0.25
 
 
-def far_clump(table: CleanTable, n_rows: int, strength: float, rng: np.random.Generator) -> Planted:
+def far_clump(table: CleanTable, n_rows: int, strength: float, rng: Generator) -> Planted:
     """Rows far out on the wrong side: moved by −y·c·(pattern along the score)."""
     pattern = learned_pattern(table)
     return _moved_along(table, n_rows, pattern, -strength * pattern.along, rng)
 
 
-def on_support_tilt(
-    table: CleanTable, n_rows: int, strength: float, rng: np.random.Generator
-) -> Planted:
+def on_support_tilt(table: CleanTable, n_rows: int, strength: float, rng: Generator) -> Planted:
     """Rows that tilt the halfspace within its own columns: moved by y·c·(across − along)/√2."""
     pattern = learned_pattern(table)
     step = strength * (pattern.across - pattern.along) / np.sqrt(2)
@@ -45,16 +44,14 @@ def _moved_along(
     n_rows: int,
     pattern: ScorePattern,
     step: FloatArray,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> Planted:
     signs = random_labels(n_rows, rng)
     rows = _surest_rows(table, pattern.scores, -signs, rng)
     return _moved(table, rows, signs, (pattern.features, np.outer(signs, step)), rng)
 
 
-def linf_hijack(
-    table: CleanTable, n_rows: int, strength: float, rng: np.random.Generator
-) -> Planted:
+def linf_hijack(table: CleanTable, n_rows: int, strength: float, rng: Generator) -> Planted:
     """Support and decoy columns moved by a share c of the way to an edge of their range.
 
     To the upper edge where y·(1_J·against − sgn(along)·1_S) is positive, else to the lower edge.
@@ -70,9 +67,7 @@ def linf_hijack(
     return _moved(table, rows, signs, (features, steps), rng)
 
 
-def _surest_rows(
-    table: CleanTable, scores: FloatArray, signs: FloatArray, rng: np.random.Generator
-) -> Rows:
+def _surest_rows(table: CleanTable, scores: FloatArray, signs: FloatArray, rng: Generator) -> Rows:
     """A copy of a random row of the wanted class, among its surest, for each of the signs."""
     copied = np.empty(signs.size, dtype=np.intp)
     for sign in (-1.0, 1.0):
@@ -88,16 +83,14 @@ def _moved(
     rows: Rows,
     signs: FloatArray,
     move: tuple[NDArray[np.intp], FloatArray],
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> Planted:
     features, steps = move
     entries = table.columns.moved(part_of(rows, features), steps, features, rng)
     return Planted(rows=replaced(rows, features, entries), signs=signs)
 
 
-def label_flip(
-    table: CleanTable, n_rows: int, strength: float, rng: np.random.Generator
-) -> Planted:
+def label_flip(table: CleanTable, n_rows: int, strength: float, rng: Generator) -> Planted:
     """Flipped labels of clean rows: a random draw from those a model is surest of.
 
     With strength 0 the draw is from all rows; with strength 1 the surest rows are taken.
@@ -127,7 +120,7 @@ class Attack:
     0.1
     """
 
-    plant: Callable[[CleanTable, int, float, np.random.Generator], Planted]
+    plant: Callable[[CleanTable, int, float, Generator], Planted]
     strengths: tuple[float, ...]
     usual: float
     largest: float = np.inf

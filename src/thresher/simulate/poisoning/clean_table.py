@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from thresher.validation import FloatArray, Rows, is_sparse
@@ -26,7 +27,7 @@ class Columns:
     center : median of each column
     scale : standard deviation of each column
     lowest, highest : observed range of each column
-    is_whole : whether a column holds whole numbers only (counts, flags)
+    is_whole : whether a column holds integers only (counts, flags)
 
     Examples
     --------
@@ -56,12 +57,12 @@ class Columns:
         entries: FloatArray,
         steps: FloatArray,
         features: NDArray[np.intp],
-        rng: np.random.Generator,
+        rng: Generator,
     ) -> FloatArray:
         """Entries of the given columns moved by scaled steps, as far as the observed range goes.
 
-        Whole numbers are rounded up or down at random so that their mean is what was asked for: a
-        word that should occur 0.3 times occurs once in 30 % of the rows.
+        Integer columns are rounded up or down at random so that the mean is right: a word that
+        should occur 0.3 times occurs once in 30 % of the rows.
 
         Examples
         --------
@@ -122,7 +123,7 @@ def scaled_norms(rows: Rows, columns: Columns) -> FloatArray:
 
 
 def n_moved(rows: Rows, columns: Columns) -> NDArray[np.float64]:
-    """How many entries of every row are away from the center of their column.
+    """The number of entries of every row that differ from the center of their column.
 
     Examples
     --------
@@ -183,21 +184,21 @@ class CleanTable:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return int(self.rows.shape[0])
 
     @property
     def n_features(self) -> int:
-        """How many columns there are."""
+        """Number of columns."""
         return int(self.rows.shape[1])
 
     def scores(self, weights: FloatArray) -> FloatArray:
-        """weights·z for every scaled row z; no scaled copy of the table is made."""
+        """weights·z for every scaled row z, without a scaled copy of the table."""
         per_unit = weights / self.columns.scale
         return np.asarray(self.rows @ per_unit) - float(self.columns.center @ per_unit)
 
     def combine(self, coefficients: FloatArray) -> FloatArray:
-        """Σ coefficient·z over the scaled rows z: what `scores` is transposed."""
+        """Σ coefficient·z over the scaled rows z: the transpose of `scores`."""
         total = np.asarray(self.rows.T @ coefficients)
         return (total - float(coefficients.sum()) * self.columns.center) / self.columns.scale
 

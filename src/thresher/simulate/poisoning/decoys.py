@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from thresher.simulate.poisoning.clean_table import (
@@ -43,9 +44,7 @@ _QUANTILE = 0.99
 Response: TypeAlias = Callable[[LinearModel, Additions], LinearModel]
 
 
-def model_targeted(
-    table: CleanTable, n_rows: int, strength: float, rng: np.random.Generator
-) -> Planted:
+def model_targeted(table: CleanTable, n_rows: int, strength: float, rng: Generator) -> Planted:
     """Points against a learner that is fitted anew after each of them (Suya et al. 2021)."""
 
     def refitted(learner: LinearModel, added: Additions) -> LinearModel:
@@ -55,7 +54,7 @@ def model_targeted(
     return _as_planted(table, added, rng)
 
 
-def min_max(table: CleanTable, n_rows: int, strength: float, rng: np.random.Generator) -> Planted:
+def min_max(table: CleanTable, n_rows: int, strength: float, rng: Generator) -> Planted:
     """Points against a learner that takes one gradient step after each of them.
 
     The step is taken as if the whole budget lay on the last point (Koh, Steinhardt and Liang).
@@ -127,7 +126,7 @@ def worst_point(
     return best_point, best_sign
 
 
-def _as_planted(table: CleanTable, added: Additions, rng: np.random.Generator) -> Planted:
+def _as_planted(table: CleanTable, added: Additions, rng: Generator) -> Planted:
     counts = added.counts.astype(np.intp)
     negative, positive = (feasible_set(table, sign).radius for sign in (-1.0, 1.0))
     radii = np.where(added.signs > 0, positive, negative)
@@ -140,10 +139,10 @@ def _as_planted(table: CleanTable, added: Additions, rng: np.random.Generator) -
 
 @dataclass(frozen=True, eq=False)
 class FeasibleSet:
-    """Scaled rows inside the range of every column that are no longer than clean rows of a class.
+    """Scaled rows within the range of every column that are not larger than clean rows of a class.
 
-    "No longer" is meant twice, each time up to the 99 % quantile of the class: in norm, and in the
-    number of entries away from the column's center (for text: the number of distinct words).
+    Two sizes are limited to the 99 % quantile of the class: the norm, and the number of entries
+    away from the column's center (for text: the number of distinct words).
 
     Parameters
     ----------
@@ -205,7 +204,7 @@ def _capped(g: FloatArray, caps: FloatArray, radius: float) -> FloatArray:
     moving = np.cumsum(g[order][::-1] ** 2)[::-1]
     t = np.sqrt(np.maximum(radius**2 - stopped, 0.0) / moving)
     in_piece = t <= (caps / g)[order]
-    in_piece[-1] = True  # whatever rounding says: not all of them stop
+    in_piece[-1] = True  # despite rounding, not all of them stop
     return np.minimum(t[np.argmax(in_piece)] * g, caps)
 
 
@@ -214,12 +213,12 @@ def copies_of(
     counts: NDArray[np.intp],
     radii: FloatArray,
     table: CleanTable,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> Rows:
-    """So many copies of each scaled point, as rows like the table's, none longer than its radius.
+    """Copies of each scaled point, as rows like the table's, none longer than its radius.
 
-    Rounding of whole numbers makes the copies of a point differ, and may lengthen one beyond the
-    radius. Then entries go back to their center, in random order, until it fits.
+    Rounding to integers makes the copies of a point differ, and can lengthen one beyond the radius.
+    Then entries go back to their center, in random order, until it fits.
 
     Examples
     --------
@@ -244,12 +243,12 @@ def copies_of(
 
 
 def _fit_in_random_order(
-    parts: FloatArray, limits: FloatArray, rng: np.random.Generator
+    parts: FloatArray, limits: FloatArray, rng: Generator
 ) -> NDArray[np.bool_]:
     """Which parts of every row are counted before their running sum passes the row's limit."""
     order = rng.permuted(np.tile(np.arange(parts.shape[1]), (parts.shape[0], 1)), axis=1)
     running = np.cumsum(np.take_along_axis(parts, order, axis=1), axis=1)
     fits = np.empty(parts.shape, dtype=np.bool_)
-    allowed = limits[:, None] * (1 + 1e-9)  # rounding errors are no reason to refuse
+    allowed = limits[:, None] * (1 + 1e-9)  # tolerates rounding errors
     np.put_along_axis(fits, order, running <= allowed, axis=1)
     return fits

@@ -65,7 +65,7 @@ class Additions:
         return cls(scaled=np.zeros((0, n_features)), signs=np.zeros(0), counts=np.zeros(0))
 
     def joined(self, point: FloatArray, sign: float, count: int) -> Additions:
-        """These and some copies of one more point."""
+        """These rows and `count` copies of another point."""
         return Additions(
             scaled=np.vstack([self.scaled, point]),
             signs=np.append(self.signs, sign),
@@ -115,7 +115,7 @@ def fit(
     *,
     max_steps: int = 50,
 ) -> LinearModel:
-    """The model of least `risk`, or the best one after so many steps from the start.
+    """The model of least `risk`, or the best one found in `max_steps` steps from the start.
 
     Examples
     --------
@@ -141,7 +141,7 @@ class ScorePattern:
 
     Attacks on an isotropic distribution move rows along the target w. The columns of a table are
     correlated, and a row moved along w leaves the clean rows at once, so that a classifier can
-    tell it apart and come to no harm. What w is in whitened columns is Σw here.
+    tell it apart and is not harmed. What w is in whitened columns is Σw here.
 
     Parameters
     ----------
@@ -191,8 +191,8 @@ def decoy_columns(
 ) -> tuple[NDArray[np.intp], FloatArray]:
     """Columns outside the support, and the sign in each that goes against the positive class.
 
-    As many as the support has, or as many as there are: those in which most rows deviate, because
-    a wrong weight on a column does harm in the rows that use it.
+    As many columns as the support has, if there are enough: those in which most rows deviate,
+    because a wrong weight on a column does harm in the rows that use it.
     """
     uses = spread(table.rows, table.columns)
     uses[support] = 0.0

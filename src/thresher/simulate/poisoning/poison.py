@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from thresher.simulate.poisoning.attacks import ATTACKS, LABEL_FLIP
@@ -59,7 +60,7 @@ def poison(
     attack: str,
     fraction: float,
     strength: float | None = None,
-    random_state: int | np.random.Generator | None = None,
+    random_state: int | Generator | None = None,
 ) -> PoisonedTable:
     """The table with planted rows among its own, made from the data alone.
 
