@@ -1,26 +1,55 @@
 """Independent checkers: each accepts or refuses one claim, and trusts nothing but the data.
 
-NumPy only, no solver code, nothing of Thresher imported: the checkers recompute what they are told
-and leave room for rounding on the safe side, so an accepted claim holds in exact arithmetic. `r`
-and `rho` are the l2 and l1 radii, M = {H ⪰ 0, tr H ≤ r², Σ|H_ij| ≤ ρ²} is the lifted region.
-Inputs are assumed to be finite arrays of matching shapes; a claim of NaN is always refused.
+NumPy only, no solver code, nothing of Thresher imported. `r` and `rho` are the l2 and l1 radii,
+M = {H ⪰ 0, tr H ≤ r², Σ|H_ij| ≤ ρ²} is the lifted region. Every array becomes float64 (indices
+intp) without rounding, or the claim is refused; `CONVERSIONS` says what else is.
+
+An accepted claim holds in exact arithmetic. With u = EPS/2 every operation returns (exact)(1+δ)+η,
+|δ| ≤ u, |η| ≤ TINY, and η ≠ 0 only where a product or quotient underflows. Hence a sum of n
+products errs by at most γ_n·Σ|xy| + n·TINY, γ_n = nu/(1−nu), in any order (BLAS, pairwise), fused
+or not. Allowances count the roundings on the way to a number and charge N·EPS for N of them: twice
+N·u, which covers γ_N and their own rounding. What overflows is not finite, and proves nothing.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
-from typing import Any
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import partial, wraps
+from numbers import Integral, Real
+from typing import Any, ParamSpec
 
 import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
-EPS = float(np.finfo(np.float64).eps)  # twice the unit roundoff: every allowance below is doubled
+Given = ParamSpec("Given")
+EPS, TINY, INF = float(np.finfo(float).eps), float(np.finfo(float).tiny), math.inf
+WIDEST = 2  # times (1 + tolerance): how far apart the bounds of "tightest" weights may lie
 BLOCK_BYTES = 2**24
-OVERFLOWS = np.errstate(over="ignore", invalid="ignore")  # what is no number proves nothing
 
 
-@OVERFLOWS
+def _checker(check: Callable[Given, bool]) -> Callable[Given, bool]:
+    """The check on converted inputs; False for what is refused or cannot be computed."""
+    signature = inspect.signature(check)
+
+    @wraps(check)
+    def answer(*args: Given.args, **kwargs: Given.kwargs) -> bool:
+        given = signature.bind(*args, **kwargs)
+        try:
+            with np.errstate(all="ignore"):
+                for name in given.arguments.keys() & CONVERSIONS.keys():
+                    given.arguments[name] = CONVERSIONS[name](given.arguments[name])
+                return bool(check(*given.args, **given.kwargs))
+        except (ValueError, OverflowError):  # a failed Cholesky is a ValueError
+            return False
+
+    return answer
+
+
+@_checker
 def proves_upper_bound(
     claim: float,
     gram: FloatArray,
@@ -33,37 +62,32 @@ def proves_upper_bound(
 ) -> bool:
     """Whether a symmetric multiplier proves max⟨gram, H⟩ over M ≤ claim.
 
-    ⟨A,H⟩ = ⟨A−U,H⟩ + ⟨U,H⟩ ≤ r²·max(λmax(A−U), 0) + ρ²·max|U_ij| for any symmetric U. The largest
-    eigenvalue is bounded by a Cholesky factorisation: if it succeeds on λI − S in floating point,
-    then λmax(S) ≤ λ + (d+1)·eps·trace (Rump 2006). `gram_error` bounds the error of each entry.
-    If `gram` is a block of a larger matrix, `rest` bounds the entries outside of it: there U is the
-    matrix itself, and A − U is zero.
+    ⟨A,H⟩ = ⟨A−U,H⟩ + ⟨U,H⟩ ≤ r²·max(λmax(A−U), 0) + ρ²·max|U_ij| for any symmetric U. `gram_error`
+    bounds the error of each entry. If `gram` is a block of a larger matrix, `rest` bounds the
+    entries outside of it: there U is the matrix itself, and A − U is zero.
     """
-    if not math.isfinite(claim) or not np.array_equal(multiplier, multiplier.T):
-        return claim == math.inf
-    d = gram.shape[0]
-    largest = float(np.maximum(np.abs(multiplier).max() + gram_error, rest))  # NaN stays NaN
+    _demand(gram.shape == multiplier.shape)
+    largest = max(float(np.abs(multiplier).max()) + gram_error, rest)
     l2_radius = min(l2_radius, l1_radius)  # tr H ≤ Σ|H_ij|
     if rest == 0:
-        l1_radius = min(l1_radius, math.sqrt(d) * l2_radius)  # Σ|H_ij| ≤ d·tr H
-    eigenvalue = (claim - l1_radius**2 * largest * (1 + 4 * EPS)) / l2_radius**2 * (1 - 4 * EPS)
-    if not 0 <= eigenvalue < math.inf:
-        return False
+        l1_radius = min(l1_radius, math.sqrt(len(gram)) * l2_radius)  # Σ|H_ij| ≤ d·tr H
+    charged = l1_radius**2 * largest * (1 + 8 * EPS) + (TINY if largest > 0 else 0)
+    if claim == INF or not charged <= claim:
+        return claim == INF
+    eigenvalue = max((claim - charged) / l2_radius**2 * (1 - 4 * EPS) - TINY, 0.0)
     slack = multiplier - gram
     is_left = slack.any(axis=0)  # elsewhere A − U is zero, and so are its eigenvalues
-    if not is_left.any():
-        return True
     if not is_left.all():
         slack = slack[np.ix_(is_left, is_left)]
-    d = slack.shape[0]
-    diagonal = np.einsum("ii->i", slack)
-    subtraction = d * EPS * (float(np.abs(diagonal).max()) + 2 * largest)
-    allowance = (d + 3) * EPS * (d * eigenvalue + float(np.abs(diagonal).sum())) + subtraction
-    diagonal += eigenvalue - allowance
-    return _is_positive_definite(slack)
+    d, diagonal = len(slack), np.einsum("ii->i", slack)
+    # Success of Cholesky on S proves λmin(S) ≥ −γ_{d+2}·trace (Rump 2006). S was rounded three
+    # times, by u·‖S‖_F each, and ‖S‖_F ≤ trace, because S is then as good as semidefinite.
+    trace = d * eigenvalue + float(np.abs(diagonal).sum())
+    diagonal += eigenvalue - (d + 4) * EPS * trace - 8 * (d + 3) ** 2 * TINY
+    return math.isfinite(float(np.trace(np.linalg.cholesky(slack))))  # LAPACK lets NaN pass
 
 
-@OVERFLOWS
+@_checker
 def proves_lower_bound(
     claim: float,
     gram: FloatArray,
@@ -78,31 +102,21 @@ def proves_lower_bound(
     A positive semidefinite matrix that is too large is scaled into M first; one that is not
     positive semidefinite proves nothing. `gram_error` bounds the error of each entry.
     """
-    if not math.isfinite(claim):
-        return claim == -math.inf
-    d = gram.shape[0]
-    if lifted.ndim == 1:
-        trace, l1_norm = float(lifted @ lifted), _square(float(np.abs(lifted).sum()))
-        value, magnitude = float(lifted @ gram @ lifted), float(np.abs(gram).max()) * l1_norm
-    else:
-        if not np.array_equal(lifted, lifted.T):
-            return False
-        trace, l1_norm = float(np.trace(lifted)), float(np.abs(lifted).sum())
-        # If the factorization succeeds, then H + lift·I is positive semidefinite.
-        lift = 8 * (d + 3) * EPS * abs(trace)
-        shifted = lifted + lift / 2 * np.eye(d)
-        if not _is_positive_definite(shifted):
-            return False
-        trace, l1_norm = trace + d * lift, l1_norm + d * lift
-        # Summed row by row, so that d terms at a time round, and not d² in one sum.
-        inner_products = np.einsum("ij,ij->i", gram, lifted)
-        value = float(inner_products.sum()) - lift * abs(float(np.trace(gram)))
-        magnitude = float(np.abs(gram).max()) * l1_norm
-    value -= (4 * d * EPS) * magnitude + gram_error * l1_norm
-    return claim <= _scaled_into(value, trace, l1_norm, l2_radius, l1_radius) or claim <= 0
+    d, factor = len(gram), lifted.reshape(len(gram), -1)
+    if claim <= 0:
+        return True  # zero belongs to M
+    if lifted.ndim > 1:  # whatever is rounded, a factor times its transpose is semidefinite
+        lift = 4 * (d + 3) * EPS * abs(float(np.trace(_symmetric(lifted))))
+        factor = _floats(np.linalg.cholesky(lifted + lift * np.eye(d)))
+    excess, l1_norm, magnitude = _excess(factor, l2_radius, l1_radius)
+    value = float(np.einsum("ij,ij->j", factor, gram @ factor).sum())
+    # Sums over d entries, over d again and over the columns, relative to Σ_c |f_c|ᵀ|A||f_c|.
+    value -= (2 * d + factor.shape[1] + 8) * EPS * float(np.abs(gram).max()) * magnitude
+    value -= gram_error * l1_norm + 2 * factor.size * TINY * (1 + magnitude)
+    return claim <= value / excess - TINY < INF
 
 
-@OVERFLOWS
+@_checker
 def proves_optimum(
     claim: float,
     rows: Any,
@@ -118,31 +132,24 @@ def proves_optimum(
     part; their sum over n bounds the weighted variance of any such weights from below. This is
     the only proof that Algorithm 2 is infeasible.
     """
-    factor = factor.reshape(rows.shape[1], -1)
-    n, k = rows.shape[0], factor.shape[1]
+    n, d = rows.shape
+    factor = factor.reshape(d, -1)
     used = np.flatnonzero(factor.any(axis=1))
     if claim <= 0 or used.size == 0:
         return claim <= 0
-    if 4 * used.size > rows.shape[1]:
-        used = np.arange(rows.shape[1])  # gathering most columns costs more than using them all
-    factor = factor[used]
-    scores = np.empty(n)
-    for start, block in _dense_blocks(rows, used):
-        scores[start : start + len(block)] = _least_scores(block, factor)
+    used = used if 4 * used.size <= d else np.arange(d)  # gathering most columns costs more
+    factor, scores = factor[used], np.empty(n)
+    for part, block in _blocks(rows, used.size):
+        scores[part] = _least_scores(_dense(block[:, used] if used.size < d else block), factor)
     scores.sort()
-    kept = (1 - outlier_fraction) * n * (1 - 4 * EPS)
-    whole = int(kept)
-    total = scores[:whole].sum() + (kept - whole) * (scores[whole] if whole < n else 0.0)
-    trace = float(np.einsum("ij,ij->", factor, factor))
-    if k > 1:
-        lifted = float(np.abs(factor @ factor.T).sum())
-    else:
-        lifted = _square(float(np.abs(factor).sum()))
-    value = total / n * (1 - (n + k) * EPS)
-    slack = 1 + 4 * (used.size + k) * EPS
-    return bool(claim <= _scaled_into(value, trace * slack, lifted * slack, l2_radius, l1_radius))
+    required = (1 - outlier_fraction) * n * (1 - 8 * EPS)  # less than `proves_weights` does
+    whole = min(int(required), n - 1)
+    total = float(scores[:whole].sum() + (required - whole) * scores[whole])
+    value = total / n * (1 - (n + factor.shape[1] + 8) * EPS) - 2 * TINY
+    return claim <= value / _excess(factor, l2_radius, l1_radius)[0] - TINY
 
 
+@_checker
 def proves_hinge_bound(
     claim: float,
     rows: Any,
@@ -157,49 +164,49 @@ def proves_hinge_bound(
 ) -> bool:
     """Whether a dual vector α in [0,1] proves min over W of the weighted mean hinge loss ≥ claim.
 
-    With weights p of sum 1, z = y·x/τ and c = 1 − z·u:  Σ pαc − σ(Σ pαz) is such a bound, where
-    σ(g) ≤ r‖S_t(g)‖₂ + ρt for any t ≥ 0.
+    With weights p of sum 1, z = y·x/τ and c = 1 − z·u:  Σ ac − σ(Σ az) is such a bound for any a
+    with 0 ≤ a ≤ p, where σ(g) ≤ r‖S_t(g)‖₂ + ρt for any t ≥ 0; and so is zero. Here a is pα,
+    rounded down, and W is larger by twice what `accepts_hinge` overlooks.
     """
-    if claim <= 0:
-        return True  # the hinge loss is never negative
-    alpha = np.clip(dual, 0, 1) * (sample_weight / sample_weight.sum())
-    signed = alpha * labels
-    gradient = np.asarray(rows.T @ signed).ravel()
     m, d = rows.shape
-    step = max(1, BLOCK_BYTES // (64 * max(d, 1)))  # not all at once: abs makes a copy
-    starts = range(0, m, step)
-    blocks = [abs(rows[i : i + step]).T @ alpha[i : i + step] for i in starts]
-    magnitude = np.sum([np.asarray(block).ravel() for block in blocks], axis=0)
-    doubt = (m + d) * EPS * float(magnitude.max())
-    constant = float(alpha.sum()) - float(gradient @ center) / hinge_scale
-    constant_doubt = (m + d) * EPS * float(alpha.sum()) + float(
-        ((m + d) * EPS * magnitude) @ np.abs(center)
-    ) / hinge_scale
-    l1_radius = min(l1_radius, math.sqrt(d) * l2_radius)  # ‖v‖₁ ≤ √d·‖v‖₂
-    support = _support_from_above(gradient, l2_radius, l1_radius) + l1_radius * doubt
-    support /= hinge_scale
-    return bool(claim <= constant - constant_doubt - support * (1 + d * EPS))
+    _demand(m == labels.size == dual.size == sample_weight.size, d == center.size)
+    shrink = (1 - (m + 4) * EPS) / _radius(sample_weight.sum())
+    alpha = np.clip(dual, 0, 1) * sample_weight * shrink
+    alpha[alpha < 2.0**-900] = 0  # may have been rounded up where it underflowed
+    gradient = np.ravel(rows.T @ (alpha * labels))
+    magnitude = sum(np.ravel(abs(block).T @ alpha[part]) for part, block in _blocks(rows, 8 * d))
+    errors = (m + d + 8) * EPS * magnitude + (m + d) * TINY
+    constant = float(alpha.sum()) * (1 - (m + 8) * EPS) - float(gradient @ center) / hinge_scale
+    constant -= (float(errors @ np.abs(center)) + (m + d) * TINY) / hinge_scale
+    l2_radius = min(l2_radius, l1_radius) * (1 + 2 * (d + 8) * EPS)
+    l1_radius = min(l1_radius * (1 + 2 * (d + 8) * EPS), math.sqrt(d) * l2_radius)
+    support = _support_from_above(gradient, l2_radius, l1_radius) + l1_radius * errors.max()
+    return claim <= 0 or claim <= constant - support / hinge_scale * (1 + 8 * EPS) - TINY < INF
 
 
+@_checker
+def proves_weights(weights: FloatArray, outlier_fraction: float) -> bool:
+    """Whether weights lie in [0,1] and sum to (1−ξ)n, up to rounding of (1−ξ)n; `fsum` has none."""
+    return math.fsum(weights.tolist()) >= (1 - outlier_fraction) * weights.size * (1 - 4 * EPS)
+
+
+@_checker
 def accepts_worst_direction(
-    gram: FloatArray,
-    answer: Any,
-    *,
-    l2_radius: float,
-    l1_radius: float,
-    tolerance: float = 1e-3,
+    gram: FloatArray, answer: Any, *, l2_radius: float, l1_radius: float, tolerance: float = 1e-3
 ) -> bool:
     """Whether bounds and status of an answer of `worst_direction` on this matrix are proven."""
     witness = answer.direction if answer.direction is not None else answer.lifted
     radii = {"l2_radius": l2_radius, "l1_radius": l1_radius}
-    close = answer.upper - answer.lower <= tolerance * answer.upper < math.inf
+    lower, upper = _number(answer.lower), _number(answer.upper)
+    close = upper < INF and (1 - Fraction(tolerance)) * Fraction(upper) <= Fraction(lower)
     return (
-        proves_lower_bound(answer.lower, gram, witness, **radii)
-        and proves_upper_bound(answer.upper, gram, answer.multiplier, **radii)
-        and answer.status == ("converged" if close else "undecided")
+        answer.status == ("converged" if close else "undecided")
+        and proves_lower_bound(lower, gram, witness, **radii)
+        and proves_upper_bound(upper, gram, answer.multiplier, **radii)
     )
 
 
+@_checker
 def accepts_removal(
     rows: Any,
     answer: Any,
@@ -211,31 +218,29 @@ def accepts_removal(
     tolerance: float = 0.05,
 ) -> bool:
     """Whether weights, bounds and status of an answer of `remove_outliers` are all proven."""
-    radii = {"l2_radius": l2_radius, "l1_radius": l1_radius}
-    if not proves_weights(answer.weights, outlier_fraction):
-        return False
-    kept, direction, rest = answer.weights > 0, answer.direction, 0.0
-    block, weights, n = rows[kept], answer.weights[kept], rows.shape[0]
+    (n, d), rest, direction = rows.shape, 0.0, _floats(answer.direction, 1)
+    weights = _floats(answer.weights, 1)
+    _demand(weights.size == n, direction.size == d, proves_weights(weights, outlier_fraction))
+    rows_kept, weights = rows[weights > 0], weights[weights > 0]
     if answer.columns is not None:
-        if not _is_selection(answer.columns, rows.shape[1]):
-            return False
-        bounds = largest_in_columns(block, weights, n_rows=n)
-        rest = float(np.delete(bounds, answer.columns).max(initial=0.0))
-        block, direction = block[:, answer.columns], direction[answer.columns]
-        radii["l1_radius"] = min(l1_radius, math.sqrt(rows.shape[1]) * l2_radius)
-    gram, error = weighted_second_moment(block, weights, n_rows=n)
+        columns = _floats(answer.columns, 1, 0, d - 1).astype(np.intp)
+        _demand(columns.size > 0, np.all(np.diff(columns) > 0))
+        bounds = largest_in_columns(rows_kept, weights, n_rows=n)
+        rest = float(np.delete(bounds, columns).max(initial=0.0))
+        rows_kept, direction = rows_kept[:, columns], direction[columns]
+        l1_radius = min(l1_radius, math.sqrt(d) * l2_radius)
+    gram, error = weighted_second_moment(rows_kept, weights, n_rows=n)
+    radii = {"l2_radius": l2_radius, "l1_radius": l1_radius}
+    known, budget = {"gram_error": error, **radii}, {"outlier_fraction": outlier_fraction, **radii}
     return (
-        proves_lower_bound(answer.variance_lower, gram, direction, gram_error=error, **radii)
-        and proves_upper_bound(
-            answer.variance_upper, gram, answer.multiplier, gram_error=error, rest=rest, **radii
-        )
-        and proves_optimum(
-            answer.optimum_lower, rows, answer.factor, outlier_fraction=outlier_fraction, **radii
-        )
-        and _removal_status(answer, max_variance, tolerance) == answer.status
+        answer.status == _removal_status(answer, max_variance, tolerance)
+        and proves_lower_bound(answer.variance_lower, gram, direction, **known)
+        and proves_upper_bound(answer.variance_upper, gram, answer.multiplier, rest=rest, **known)
+        and proves_optimum(answer.optimum_lower, rows, answer.factor, **budget)
     )
 
 
+@_checker
 def accepts_hinge(
     rows: Any,
     labels: FloatArray,
@@ -248,156 +253,198 @@ def accepts_hinge(
     sample_weight: FloatArray,
     tolerance: float = 1e-3,
 ) -> bool:
-    """Whether point, loss, lower bound and status of an answer of `minimize_hinge` are proven."""
-    offset = answer.point - center
-    inside = np.linalg.norm(offset) <= l2_radius * (1 + 1e-9)
-    inside &= np.abs(offset).sum() <= l1_radius * (1 + 1e-9)
-    margins = labels * np.asarray(rows @ answer.point).ravel() / hinge_scale
-    loss = float(np.average(np.maximum(1 - margins, 0), weights=sample_weight))
-    status = "converged" if answer.loss - answer.lower_bound <= tolerance else "undecided"
-    return bool(
-        inside
-        and abs(answer.loss - loss) <= 1e-9 * max(1.0, loss)
-        and answer.status == status
-        and proves_hinge_bound(
-            answer.lower_bound,
-            rows,
-            labels,
-            answer.dual,
-            center=center,
-            l2_radius=l2_radius,
-            l1_radius=l1_radius,
-            hinge_scale=hinge_scale,
-            sample_weight=sample_weight,
-        )
+    """Whether point, loss, lower bound and status of an answer of `minimize_hinge` are proven.
+
+    "Converged" is proven of the exact loss, bounded from above; the reported one may be rounded.
+    """
+    (m, d), point, total = rows.shape, _floats(answer.point, 1), _radius(sample_weight.sum())
+    _demand(m == labels.size == sample_weight.size, d == center.size == point.size)
+    offset, reach = np.abs(point - center), 1 + (d + 8) * EPS  # rounding of norms is overlooked
+    _demand(np.linalg.norm(offset) <= l2_radius * reach, offset.sum() <= l1_radius * reach)
+    sizes = [np.ravel(abs(block) @ np.abs(point)) for _, block in _blocks(rows, 8 * d)]
+    doubt = (d + 8) * (EPS + (EPS * np.concatenate(sizes) + TINY) / hinge_scale)
+    slack = 1 - labels * np.ravel(rows @ point) / hinge_scale
+    slack[sample_weight == 0] = doubt[sample_weight == 0] = 0
+    loss, upper = (float(sample_weight @ np.maximum(s, 0)) / total for s in (slack, slack + doubt))
+    upper = upper * (1 + 2 * (m + 4) * EPS) + (m + 1) * TINY / total
+    told, lower = _number(answer.loss), _number(answer.lower_bound)
+    _demand(abs(told - loss) <= 2 * (upper - loss) < INF)
+    most = Fraction(lower) + Fraction(tolerance)  # a loss that has converged
+    region: dict[str, Any] = {"center": center, "l2_radius": l2_radius, "l1_radius": l1_radius}
+    region |= {"hinge_scale": hinge_scale, "sample_weight": sample_weight}
+    return (
+        answer.status == ("converged" if told <= most else "undecided")
+        and (told > most or upper <= most)
+        and proves_hinge_bound(lower, rows, labels, answer.dual, **region)
     )
 
 
-def proves_weights(weights: FloatArray, outlier_fraction: float) -> bool:
-    """Whether weights lie in [0,1] and sum to at least (1−ξ)n, up to rounding of the sum."""
-    n = weights.size
-    in_range = bool(np.all((weights >= 0) & (weights <= 1)))
-    return in_range and float(weights.sum()) >= (1 - outlier_fraction) * n * (1 - n * EPS)
+def _removal_status(answer: Any, limit: float | None, tolerance: float) -> str:
+    lower, upper = _number(answer.variance_lower), _number(answer.variance_upper)
+    optimum = _number(answer.optimum_lower)
+    if limit is None:
+        # Interim: the solver brings its lower bound within the tolerance, and not yet the upper.
+        reachable = (1 + Fraction(tolerance)) * Fraction(optimum)
+        tight = lower <= reachable and upper < INF and upper <= WIDEST * reachable
+        return "tightest" if tight else "undecided"
+    return "feasible" if upper <= limit else "infeasible" if optimum > limit else "undecided"
 
 
-@OVERFLOWS
-def weighted_second_moment(
-    rows: Any, weights: FloatArray, *, n_rows: int
-) -> tuple[FloatArray, float]:
+@np.errstate(all="ignore")
+def weighted_second_moment(rows: Any, weights: Any, *, n_rows: int) -> tuple[FloatArray, float]:
     """(1/n)Σ weights·xxᵀ, and a bound on the rounding error of each of its entries."""
-    d = rows.shape[1]
-    gram = np.zeros((d, d))
-    step = max(1, BLOCK_BYTES // (8 * d))
-    for start in range(0, rows.shape[0], step):
-        block, roots = rows[start : start + step], np.sqrt(weights[start : start + step, None])
-        if 10 * getattr(block, "nnz", math.inf) < block.shape[0] * d:  # sparse, and worth it
-            scaled = block.multiply(roots).tocsr()
-            gram += (scaled.T @ scaled).toarray()
-        else:
-            scaled = (block.toarray() if hasattr(block, "toarray") else block) * roots
-            gram += scaled.T @ scaled
-    gram /= n_rows
-    return (gram + gram.T) / 2, rounding_of_moment(gram, rows.shape[0])
-
-
-@OVERFLOWS
-def largest_in_columns(rows: Any, weights: FloatArray, *, n_rows: int) -> FloatArray:
-    """For each column at least the magnitude of every entry that (1/n)Σ weights·xxᵀ has in it.
-
-    |Σ q·x_i·x_j| ≤ Σ q·|x_i|·max_k|x_k|, raised by what the sum may have been rounded.
-    """
-    magnitudes = abs(rows)
-    largest = magnitudes.max(axis=1)
-    largest = np.ravel(largest.toarray() if hasattr(largest, "toarray") else largest)
-    sums = np.ravel(magnitudes.T @ (weights * largest))
-    return sums / n_rows * (1 + (rows.shape[0] + 8) * EPS)
+    rows, weights = _rows(rows), _floats(weights, 1, 0.0)
+    _demand(weights.size == rows.shape[0] <= n_rows)
+    gram = np.zeros((rows.shape[1], rows.shape[1]))
+    for part, block in _blocks(rows, rows.shape[1]):
+        roots = np.sqrt(weights[part, None])
+        is_thin = 10 * getattr(block, "nnz", INF) < math.prod(block.shape)
+        scaled = block.multiply(roots).tocsr() if is_thin else _dense(block) * roots
+        gram += _dense(scaled.T @ scaled)
+    gram = (gram + gram.T) / (2 * n_rows)
+    # What underflows in √q·x is multiplied by at most √(Σq·x_k²); zeros lose nothing.
+    lost = (1 + math.sqrt(n_rows * float(gram.max()))) * (rows.max() > 0 or rows.min() < 0)
+    return gram, rounding_of_moment(gram, len(weights)) + (len(weights) + 8) * TINY * lost
 
 
 def rounding_of_moment(gram: FloatArray, n_summed: int) -> float:
-    """A bound on the rounding error of each entry of a second moment summed over rows."""
+    """A bound on the rounding of entries of a second moment: Σ|q·x_i·x_j| ≤ max_k Σq·x_k²."""
     return (n_summed + 8) * EPS * float(np.einsum("ii->i", gram).max())
+
+
+@np.errstate(all="ignore")
+def largest_in_columns(rows: Any, weights: FloatArray, *, n_rows: int) -> FloatArray:
+    """For each column at least the magnitude of every entry that (1/n)Σ weights·xxᵀ has in it."""
+    magnitudes, weights = abs(_rows(rows)), _floats(weights, 1, 0.0)
+    _demand(weights.size == magnitudes.shape[0] <= n_rows)
+    in_row, in_column = (np.ravel(_dense(magnitudes.max(axis=axis))) for axis in (1, 0))
+    sums = np.ravel(magnitudes.T @ (weights * in_row)) / n_rows  # |Σ qxz| ≤ Σ q|x|·max|z|
+    underflow = TINY * (1 + in_column) * (in_column > 0)
+    return sums * (1 + (weights.size + 8) * EPS) + (weights.size + 8) * underflow
 
 
 def _least_scores(block: FloatArray, factor: FloatArray) -> FloatArray:
     """For every row x at most xᵀHx with H = factor·factorᵀ, whatever the rounding; always finite.
 
-    Rows whose squared length is no number are divided by their largest entry first.
+    |fl(x·f) − x·f| ≤ γ_d·‖x‖₂‖f‖₂ + d·TINY·(1 + ‖f‖₂); the last term is for what underflows in
+    rows whose squares might not be numbers: those are divided by a power of two first.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        squares, sizes = np.einsum("ij,ij->i", block, block), np.ones(len(block))
-        huge = np.flatnonzero(~(squares < 1e300))
-        if huge.size:
-            sizes[huge] = np.abs(block[huge]).max(axis=1)
-            block = block / sizes[:, None]
-            squares = np.einsum("ij,ij->i", block, block)
-        doubt = (block.shape[1] + 3) * EPS * np.sqrt(squares)
-        spread = doubt[:, None] * np.sqrt(np.einsum("ij,ij->j", factor, factor))
-        certain = np.maximum(np.abs(block @ factor) - spread, 0) * sizes[:, None]
-        scores = np.einsum("ij,ij->i", certain, certain)
+    squares, sizes, d = np.einsum("ij,ij->i", block, block), np.ones(len(block)), len(factor)
+    extreme = np.flatnonzero(~((squares > 1e-280) & (squares < 1e280)))
+    if extreme.size:
+        exponents = np.frexp(np.abs(block[extreme]).max(axis=1))[1] - 1
+        block, sizes[extreme] = block.copy(), np.ldexp(1.0, exponents)
+        block[extreme] = np.ldexp(block[extreme], -exponents[:, None])
+        squares[extreme] = np.einsum("ij,ij->i", block[extreme], block[extreme])
+    norms = np.sqrt(np.einsum("ij,ij->j", factor, factor) + d * TINY)
+    spread = ((d + 3) * EPS * np.sqrt(squares))[:, None] * norms + d * TINY * (1 + norms)
+    certain = np.maximum(np.abs(block @ factor) - spread, 0) * sizes[:, None]
+    scores = np.einsum("ij,ij->i", certain, certain) - factor.shape[1] * TINY
     # Lower is safe: what is no number counts nothing, what overflowed less than it should.
-    return np.minimum(np.nan_to_num(scores, nan=0.0), 1e300 / len(block))
+    return np.clip(np.nan_to_num(scores, nan=0.0), 0, 1e300 / len(block))
 
 
-def _removal_status(answer: Any, max_variance: float | None, tolerance: float) -> str:
-    if max_variance is None:
-        tight = answer.variance_lower <= (1 + tolerance) * answer.optimum_lower
-        return "tightest" if tight else "undecided"
-    if answer.variance_upper <= max_variance:
-        return "feasible"
-    return "infeasible" if answer.optimum_lower > max_variance else "undecided"
+def _excess(factor: FloatArray, r: float, rho: float) -> tuple[float, float, float]:
+    """By which H = F·Fᵀ is too large for M, at least Σ|H_ij|, and at least Σ_c‖f_c‖₁².
 
-
-def _is_selection(columns: NDArray[np.intp], n_columns: int) -> bool:
-    """Whether columns are named in ascending order, at least one, each once."""
-    ascending = bool(np.all(np.diff(columns) > 0))
-    return columns.size > 0 and ascending and columns[0] >= 0 and columns[-1] < n_columns
-
-
-def _square(value: float) -> float:
-    return value * value  # `value**2` raises OverflowError
-
-
-def _scaled_into(
-    value: float, trace: float, l1_norm: float, l2_radius: float, l1_radius: float
-) -> float:
-    excess = max(trace / l2_radius**2, l1_norm / l1_radius**2, 1.0) * (1 + 8 * EPS)
-    return value / excess
-
-
-def _is_positive_definite(matrix: FloatArray) -> bool:
-    try:
-        factor = np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        return False
-    return math.isfinite(float(np.trace(factor)))  # LAPACK lets NaN pass
+    The last is what the magnitudes of all products in F·Fᵀ add up to; the rounding of its entries,
+    each a sum of k products, is relative to that. Other sums have d, k or d terms.
+    """
+    d, k = factor.shape
+    slack, underflow = 1 + 2 * (d + k + 4) * EPS, d * d * k * TINY
+    trace = float(np.einsum("ij,ij->j", factor, factor).sum()) * slack + underflow
+    l1_norm = magnitude = float(np.square(np.abs(factor).sum(axis=0)).sum()) * slack + underflow
+    if k > 1:
+        l1_norm = float(np.abs(factor @ factor.T).sum(axis=1).sum()) * slack + underflow
+        l1_norm += (k + 1) * EPS * magnitude
+    _demand(trace < INF, l1_norm < INF, magnitude < INF)
+    return max(trace / r**2, l1_norm / rho**2, 1.0) * (1 + 8 * EPS), l1_norm, magnitude
 
 
 def _support_from_above(gradient: FloatArray, l2_radius: float, l1_radius: float) -> float:
     """The least value found of r‖S_t(g)‖₂ + ρt, a convex function of t; any t is an upper bound."""
-    scale = float(np.abs(gradient).max())
-    if scale == 0:
-        return 0.0
-    magnitudes = np.abs(gradient) / scale  # so that no square vanishes
+    exponent = np.frexp(np.abs(gradient).max())[1]
+    magnitudes = np.ldexp(np.abs(gradient), -exponent)  # below 1, without rounding
+    underflow = math.sqrt(gradient.size * TINY)
 
     def value(level: float) -> float:
-        excess = np.maximum(magnitudes - level, 0)
-        return l2_radius * float(np.sqrt(excess @ excess)) + l1_radius * level
+        length = float(np.linalg.norm(np.maximum(magnitudes - level, 0))) + underflow
+        return (l2_radius * length + l1_radius * level) * (1 + (gradient.size + 8) * EPS)
 
-    low, high = 0.0, 1.0
-    best = min(value(low), value(high))
+    low, high, best = 0.0, 1.0, min(value(0.0), value(1.0))
     for _ in range(80):
         third = (high - low) / 3
         left, right = value(low + third), value(high - third)
-        best = min(best, left, right)
         low, high = (low, high - third) if left <= right else (low + third, high)
-    return best * scale * (1 + 4 * EPS)
+        best = min(best, left, right)
+    return float(np.ldexp(best, exponent))
 
 
-def _dense_blocks(rows: Any, columns: NDArray[np.intp] | None) -> Any:
-    width = rows.shape[1] if columns is None else columns.size
-    step = max(1, BLOCK_BYTES // (8 * max(width, 1)))
+def _demand(*conditions: bool | np.bool_) -> None:
+    if not all(conditions):
+        raise ValueError("an input has the wrong type, shape or range")
+
+
+def _number(value: Any, low: float = -INF, high: float = INF) -> float:
+    """A real number as a float that equals it and lies in this range."""
+    exact = int(value) if isinstance(value, Integral) else value
+    _demand(isinstance(value, Real) and float(exact) == exact and low <= exact <= high)
+    return float(exact)
+
+
+def _floats(values: Any, ndim: int = 0, low: float = -INF, high: float = INF) -> FloatArray:
+    """Finite numbers in this range as a float64 array that equals them."""
+    array = np.asarray(values)
+    _demand(array.dtype.kind in "biuf", array.ndim == (ndim or array.ndim) > 0)
+    floats = array.astype(np.float64, copy=False)
+    is_whole = array.dtype.kind in "iu"
+    _demand(floats is array or np.all(np.abs(floats) < 2.0**53 if is_whole else floats == array))
+    # The sum is cheaper than a mask, and finite only if every entry is.
+    _demand(math.isfinite(float(floats.sum())) or np.isfinite(floats).all())
+    _demand(low == -INF or np.all((floats >= low) & (floats <= high)))
+    return floats
+
+
+def _symmetric(values: Any) -> FloatArray:
+    matrix = _floats(values, 2)
+    _demand(matrix.size > 0, np.array_equal(matrix, matrix.T))
+    return matrix
+
+
+def _rows(rows: Any) -> Any:
+    """Rows as a float64 array, or as float64 CSR if they are sparse."""
+    _demand(0 not in np.shape(rows))
+    if not hasattr(rows, "tocoo"):
+        return _floats(rows, 2)
+    entries = rows.tocoo()
+    places = np.sort(entries.row.astype(np.int64) * rows.shape[1] + entries.col)
+    _demand(np.all(np.diff(places) > 0))  # duplicates would be added up, and rounded
+    return rows.tocsr() if _floats(entries.data) is entries.data else entries.astype(float).tocsr()
+
+
+def _dense(block: Any) -> Any:
+    return block.toarray() if hasattr(block, "toarray") else block
+
+
+def _blocks(rows: Any, width: int) -> Iterator[tuple[slice, Any]]:
+    """Consecutive rows that would take BLOCK_BYTES if they had this many columns."""
+    step = max(1, BLOCK_BYTES // (8 * width))
     for start in range(0, rows.shape[0], step):
-        block = rows[start : start + step]
-        if columns is not None and columns.size < rows.shape[1]:
-            block = block[:, columns]
-        yield start, block.toarray() if hasattr(block, "toarray") else np.asarray(block)
+        yield slice(start, start + step), rows[start : start + step]
+
+
+_radius = partial(_number, low=1e-100, high=1e100)  # its square is a normal number
+CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("claim", "tolerance"), _number),
+    **dict.fromkeys(("l2_radius", "l1_radius", "hinge_scale"), _radius),
+    **dict.fromkeys(("gram_error", "rest"), partial(_number, low=0.0)),
+    **dict.fromkeys(("gram", "multiplier"), _symmetric),
+    **dict.fromkeys(("lifted", "factor"), _floats),
+    **dict.fromkeys(("dual", "center"), partial(_floats, ndim=1)),
+    "outlier_fraction": partial(_number, low=0.0, high=1 - EPS / 2),
+    "max_variance": lambda limit: None if limit is None else _number(limit),
+    "rows": _rows,
+    "labels": partial(_floats, ndim=1, low=-1.0, high=1.0),
+    "weights": partial(_floats, ndim=1, low=0.0, high=1.0),
+    "sample_weight": partial(_floats, ndim=1, low=0.0),
+}
