@@ -87,7 +87,7 @@ def test_a_sweep_keeps_its_records_and_its_spec(smoke) -> None:
 
 def test_a_sweep_begins_with_its_title_and_what_there_is_to_do(smoke) -> None:
     done, _ = smoke
-    assert done.stdout.splitlines()[:3] == ["Smoke", "60 runs, 0 of them already recorded", ""]
+    assert done.stdout.splitlines()[:3] == ["Smoke", "60 runs, 0 already recorded", ""]
 
 
 def errors(folder: Path, **wanted: Any) -> list[float]:
@@ -125,7 +125,7 @@ def test_what_is_recorded_is_not_run_again(smoke, call_cli) -> None:
     done = call_cli(EXAMPLE, folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert (folder / "arena" / "records.jsonl").read_bytes() == before
-    assert done.stdout == first.stdout.replace("60 runs, 0 of", "60 runs, 60 of")
+    assert done.stdout == first.stdout.replace("60 runs, 0 already", "60 runs, 60 already")
 
 
 def test_runs_that_do_not_finish_are_outcomes_and_can_be_tried_again(
@@ -140,7 +140,7 @@ def test_runs_that_do_not_finish_are_outcomes_and_can_be_tried_again(
     kept = call_cli("arena run tiny.toml --out out", tmp_path)
     assert "0 of 2 runs finished" in kept.stdout
     again = call_cli("arena run tiny.toml --out out --jobs 1 --retry-failed", tmp_path)
-    assert "2 of them already recorded; 2 did not finish and are run again" in again.stdout
+    assert "2 runs, 2 already recorded, 2 of them to be repeated" in again.stdout
     assert "2 of 2 runs finished" in again.stdout
 
 
@@ -165,11 +165,11 @@ def test_ctrl_c_says_what_is_recorded_and_the_same_command_goes_on(
     _, told = process.communicate(timeout=60)
     n_saved = len(read(path))
     assert process.returncode == 130
-    saved = f"{n_saved} of 20 runs are recorded in out; the same command goes on from there"
+    saved = f"{n_saved} of 20 runs are recorded in out; the same command continues from there"
     assert told.splitlines() == [f"thresher: {saved}", "thresher: interrupted"]
     assert 0 < n_saved < 20
     done = call_cli(command, tmp_path)
-    assert f"20 runs, {n_saved} of them already recorded" in done.stdout
+    assert f"20 runs, {n_saved} already recorded" in done.stdout
     assert len(read(path)) == 20
 
 

@@ -36,13 +36,3 @@ def test_every_table_stands_on_a_page() -> None:
 def test_a_wrong_number_in_a_table_is_noticed() -> None:
     page = "<!-- table suite -->\n| attack |\n<!-- end -->"
     assert load_studies().with_tables(page) != page
-
-
-def test_a_budget_that_fails_further_up_the_ladder_does_not_suffice() -> None:
-    world = {"n_features": "9", "sparsity": "1", "target_error": "0.1", "n_runs": "10"}
-    ladder = [(100, 9), (200, 7), (400, 8), (800, 10)]
-    cells = [
-        {**world, "label_budget": str(b), "n_at_target": str(n), "n_labels": str(b)}
-        for b, n in ladder
-    ]
-    assert load_studies().labels_needed(cells) == {(9, 1, 0.1): 400.0}

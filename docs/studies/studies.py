@@ -16,10 +16,11 @@ from collections.abc import Callable
 
 import arena_pages
 import numpy as np
+import pandas as pd
 from cells import GRAY, HERE, attack_name, markdown, percent, read_cells, read_rows
 from matplotlib.figure import Figure
 
-from thresher.experiments.arena.figures.scaling import Problem, exponent
+from thresher.experiments.arena.figures.scaling import exponent, label_floor, labels_needed
 from thresher.rendering.palette import BLUE, RED
 
 DEFAULT = "default"
@@ -28,30 +29,16 @@ DEFAULT = "default"
 # -- scaling -----------------------------------------------------------------------------------
 
 
-def labels_needed(cells: list[dict[str, str]]) -> dict[tuple[int, int, float], float]:
-    """For each (features, sparsity, error) the labels of the least budget that suffices.
-
-    A budget suffices if 8 of 10 seeds reach the target error with it, and with every larger one.
-    """
-    worlds: dict[tuple[int, int, float], list[dict[str, str]]] = defaultdict(list)
-    for cell in cells:
-        key = (int(cell["n_features"]), int(cell["sparsity"]), float(cell["target_error"]))
-        worlds[key].append(cell)
-    needed = {}
-    for key, ladder in worlds.items():
-        least = None
-        for cell in sorted(ladder, key=lambda cell: -int(cell["label_budget"])):
-            if 10 * int(cell["n_at_target"]) < 8 * int(cell["n_runs"]):
-                break
-            least = float(cell["n_labels"])
-        if least is not None:
-            needed[key] = least
-    return needed
+def labels_by_problem() -> dict[tuple[int, int, float], float]:
+    """For each (features, sparsity, error) the labels of the least budget that suffices."""
+    cells = pd.read_csv(HERE / "scaling.csv").query("seeds == 'counted'")
+    needed = labels_needed(cells.rename(columns={"learner": "name"}))
+    return {(d, s, e): labels for _, d, s, e, labels in needed.itertuples(index=False)}
 
 
 def draw_scaling() -> None:
     """Labels against sparsity, features and 1/error, with the shape of the paper's bound."""
-    needed = labels_needed(read_cells("scaling"))
+    needed = labels_by_problem()
     panels = (
         ("sparsity s", lambda key: key[1], [k for k in needed if (k[0], k[2]) == (1000, 0.05)]),
         ("features d", lambda key: key[0], [k for k in needed if k[1:] == (10, 0.05)]),
@@ -61,7 +48,7 @@ def draw_scaling() -> None:
     for axes, (title, value, keys) in zip(figure.subplots(1, 3, sharey=True), panels):
         keys = sorted(keys, key=value)
         x, y = [value(key) for key in keys], [needed[key] for key in keys]
-        floor = [Problem(*key).label_floor for key in keys]
+        floor = [label_floor(*key) for key in keys]
         scaled = np.array(floor) * np.exp(np.mean(np.log(y) - np.log(floor)))
         label = f"measured, exponent {exponent(x, y):.2f}"
         axes.plot(x, y, "o-", color=BLUE, linewidth=2, label=label)
@@ -192,8 +179,8 @@ def spike_table() -> str:
 def scaling_table() -> str:
     """The labels that 8 of 10 seeds need, beside the floor."""
     rows = []
-    for (d, s, e), labels in sorted(labels_needed(read_cells("scaling")).items()):
-        floor = Problem(d, s, e).label_floor
+    for (d, s, e), labels in sorted(labels_by_problem().items()):
+        floor = label_floor(d, s, e)
         rows.append([f"{d}", f"{s}", f"{e:g}", f"{labels:,.0f}", f"{labels / floor:.1f}"])
     return markdown(["features", "sparsity", "error", "labels", "labels over floor"], rows)
 

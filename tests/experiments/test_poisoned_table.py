@@ -13,7 +13,7 @@ from thresher import cli
 from thresher.errors import UnreadableTable
 from thresher.experiments import poisoned_table
 from thresher.experiments.arena import Run, Sweep, run_sweep
-from thresher.experiments.arena.report import load_standings, make_page
+from thresher.experiments.arena.report import load_summaries, save_report
 from thresher.experiments.poisoned_table import load_table, make_learner, run_table, split_table
 from thresher.experiments.spec import TABLE_METHODS, TableSpec
 
@@ -102,10 +102,11 @@ def test_a_sweep_of_tables_runs_and_is_reported(data_dir: Path, tmp_path: Path) 
     records = run_sweep(SWEEP, tmp_path, n_jobs=1, data_dir=data_dir)
     assert len(records) == 2 * 2 * (3 + 2 * 2)
     assert {record["status"] for record in records} == {"finished"}
-    page = make_page(load_standings(tmp_path))
-    assert "The table dense, noise rate 0.1" in page
+    save_report(load_summaries(tmp_path), tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Table dense, noise rate 0.1" in page
     assert 'data-figure="worst case by noise"' in page
-    assert "features that matter" not in page
+    assert "relevant" not in page
 
 
 def test_a_table_that_is_not_there_is_named_before_anything_is_made(tmp_path: Path) -> None:

@@ -39,12 +39,12 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
 def _run_sweep(options: argparse.Namespace) -> None:
     """Run what is missing from the folder, and tell the standings."""
     from thresher.experiments.arena import load_sweeps  # here: --help stays quick
-    from thresher.experiments.arena.terminal import run_and_tell
+    from thresher.experiments.arena.terminal import run_and_print
 
     with refusing_misuse():
         sweeps = _runnable(load_sweeps(options.spec), options.data_dir)
     for sweep in sweeps:
-        run_and_tell(
+        run_and_print(
             sweep,
             options.out,
             n_jobs=options.jobs,
@@ -94,17 +94,18 @@ def _add_report_options(parser: argparse.ArgumentParser) -> None:
 
 def _write_report(options: argparse.Namespace) -> None:
     """Write the page about the records of a folder."""
-    from thresher.experiments.arena.cell_file import save_cells  # here, so that --help stays quick
-    from thresher.experiments.arena.record_file import NAME
-    from thresher.experiments.arena.report import load_standings, save_report
+    from thresher.experiments.arena.record_file import NAME  # here: --help stays quick
+    from thresher.experiments.arena.report import load_summaries, save_report
+    from thresher.experiments.arena.summary import save_csv
 
     records: Path = options.folder / NAME
     if not records.is_file():
         raise Misuse(f"there is no {records}: {EXAMPLE!r} would make one")
-    save_report(options.folder, options.out)
+    summaries = load_summaries(options.folder)
+    save_report(summaries, options.out)
     print(f"Report: {options.out}")
     if options.csv is not None:
-        save_cells(load_standings(options.folder), options.csv)
+        save_csv(summaries, options.csv)
         print(f"Cells: {options.csv}")
 
 

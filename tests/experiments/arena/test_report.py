@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thresher.experiments.arena import Run, Sweep
+from thresher.experiments.arena import Run, Sweep, run_sweep
 from thresher.experiments.arena import report as arena_report
-from thresher.experiments.arena.report import save_report
+from thresher.experiments.arena.report import load_summaries, save_report
 from thresher.rendering.html import Html
 
 NASTY = 'a <b>"bold"</b> & <script>alert(1)</script>'
@@ -52,11 +52,11 @@ def make_sweep(pilot: str = "", name: str = "two") -> Sweep:
     return Sweep.from_text(SPEC.format(pilot=pilot), name=name)
 
 
-def make_record(trial: Run, sweep: Sweep, **changes: Any) -> dict[str, Any]:
+def make_record(run: Run, sweep: Sweep, **changes: Any) -> dict[str, Any]:
     """A finished run with numbers that differ from run to run."""
-    rng = np.random.default_rng(int(trial.id, 16))
+    rng = np.random.default_rng(int(run.id, 16))
     return {
-        **trial.unfinished("finished", "", float(rng.uniform(1, 9))),  # type: ignore[arg-type]
+        **run.unfinished("finished", "", float(rng.uniform(1, 9))),  # type: ignore[arg-type]
         "error": float(rng.uniform(0.01, 0.2)),
         "n_labels": int(rng.integers(10, 60)),
         "n_draws": int(rng.integers(1000, 99000)),
@@ -68,7 +68,7 @@ def make_record(trial: Run, sweep: Sweep, **changes: Any) -> dict[str, Any]:
 
 
 def complete(sweep: Sweep) -> list[dict[str, Any]]:
-    return [make_record(trial, sweep) for trial in sweep.runs(sweep.seeds)]
+    return [make_record(run, sweep) for run in sweep.runs(sweep.seeds)]
 
 
 class Page(HTMLParser):
@@ -127,7 +127,7 @@ def write(
     with pytest.MonkeyPatch.context() as patch:
         if not draw:
             patch.setattr(arena_report, "figures_section", lambda _: Html(""))
-        save_report(folder, folder / "page.html")
+        save_report(load_summaries(folder), folder / "page.html")
     return Page((folder / "page.html").read_text(encoding="utf-8"))
 
 
@@ -214,10 +214,10 @@ def test_one_strength_of_each_adversary_is_told_once(tmp_path: Path) -> None:
 def test_one_strength_is_told_again_with_the_pilot_seeds(tmp_path: Path) -> None:
     text = SPEC.format(pilot='pilot_seeds = "7-7"').replace("[1.0, 2.0, 4.0]", "2.0")
     sweep = Sweep.from_text(text, name="two")
-    trials = sweep.runs((*sweep.pilot_seeds, *sweep.seeds))
-    page = write(tmp_path, [make_record(trial, sweep) for trial in trials], sweep)
-    runs = [page.rows(n)["thresher", "in-band-mass 2"][-1] for n in (0, 1)]
-    assert runs == ["3", "4"]
+    runs = sweep.runs((*sweep.pilot_seeds, *sweep.seeds))
+    page = write(tmp_path, [make_record(run, sweep) for run in runs], sweep)
+    shown = [page.rows(n)["thresher", "in-band-mass 2"][-1] for n in (0, 1)]
+    assert shown == ["3", "4"]
 
 
 def test_the_worst_number_of_a_column_is_marked(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_what_varies_is_in_the_heading_and_the_rest_is_said_once(tmp_path: Path)
     sweep = make_sweep()
     page = write(tmp_path, complete(sweep), sweep)
     assert page.headings == ["Noise rate 0.05", "Noise rate 0.1"]
-    assert page.text.count("30 features, 2 that matter") == 1
+    assert page.text.count("30 features, 2 relevant") == 1
 
 
 # -- the pilot ---------------------------------------------------------------------------------
@@ -279,10 +279,10 @@ def piloted() -> tuple[Sweep, list[dict[str, Any]]]:
     """Pilot seeds that find strength 2 the worst, and records of seeds that would find 4."""
     sweep = make_sweep('pilot_seeds = "100-101"')
     records = []
-    for trial in sweep.runs((*sweep.pilot_seeds, *sweep.seeds)):
-        worst = 2.0 if trial.seed in sweep.pilot_seeds else 4.0
-        error = 0.2 if trial.spec.strength == worst else 0.1
-        records.append(make_record(trial, sweep, error=error + trial.seed / 10_000))
+    for run in sweep.runs((*sweep.pilot_seeds, *sweep.seeds)):
+        worst = 2.0 if run.seed in sweep.pilot_seeds else 4.0
+        error = 0.2 if run.spec.strength == worst else 0.1
+        records.append(make_record(run, sweep, error=error + run.seed / 10_000))
     return sweep, records
 
 
@@ -309,6 +309,41 @@ def test_seeds_that_count_are_planned_for_one_strength_only(tmp_path: Path) -> N
     assert "16 of 56 recorded" in page.text
 
 
+# -- skipped tables ----------------------------------------------------------------------------
+
+TABLES = """
+seeds = "0-1"
+[[worlds]]
+table = ["here", "lost"]
+[[learners]]
+method = "l1-logistic"
+"""
+
+
+def test_runs_on_a_skipped_table_are_not_still_to_come(tmp_path: Path) -> None:
+    sweep = Sweep.from_text(TABLES, name="two")
+    rest = sweep.without_tables(["lost"])
+    assert "2 of 4 recorded" in write(tmp_path, complete(rest), sweep).text
+    (tmp_path / "here.csv").write_text("a,b\n1,0\n")
+    assert len(run_sweep(rest, tmp_path, data_dir=tmp_path)) == 2  # none of which is run again
+    page = write(tmp_path, complete(rest))
+    assert "2 of 2 recorded: 2 finished" in page.text
+    assert "still to come" not in page.text
+    assert "the table lost needs a file lost.* in the data folder" in page.text
+
+
+def test_a_table_that_was_found_later_is_not_skipped_any_more(tmp_path: Path) -> None:
+    sweep = Sweep.from_text(TABLES, name="two")
+    write(tmp_path, complete(sweep))
+    for name in ("here", "lost"):
+        (tmp_path / f"{name}.csv").write_text("a,b\n1,0\n")
+    for each in (sweep.without_tables(["lost"]), sweep):
+        run_sweep(each, tmp_path, data_dir=tmp_path)
+    text = write(tmp_path, complete(sweep)).text
+    assert "4 of 4 recorded" in text
+    assert "skipped" not in text
+
+
 # -- what a folder may hold --------------------------------------------------------------------
 
 
@@ -317,7 +352,7 @@ def test_a_sweep_that_still_runs_is_reported(tmp_path: Path) -> None:
     records = complete(sweep)[:5]
     page = write(tmp_path, records, sweep, draw=True)
     assert "5 of 48 recorded" in page.text
-    assert "still to come" in page.text
+    assert "43 still to come" in page.text
 
 
 def test_the_last_record_of_a_run_counts(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -37,6 +37,17 @@ def read_records(path: str | Path) -> list[FlatRecord]:
     """
     content = Path(path).read_bytes()
     return list(_parse(content[: content.rfind(b"\n") + 1], str(path)))
+
+
+def latest_records(records: Iterable[FlatRecord]) -> dict[str, FlatRecord]:
+    """The last record of each run by the run's id: a failure may have been tried again.
+
+    Examples
+    --------
+    >>> latest_records([{"run": "a", "status": "died"}, {"run": "a", "status": "finished"}])
+    {'a': {'run': 'a', 'status': 'finished'}}
+    """
+    return {record["run"]: record for record in records}
 
 
 def _parse(content: bytes, origin: str) -> Iterator[FlatRecord]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -69,6 +69,11 @@ class Run:
     def id(self) -> str:
         """The identity of the run, the same in every sweep that contains it."""
         return fingerprint(self.as_record())
+
+    @property
+    def family(self) -> str:
+        """The same for runs that differ only in strength and seed."""
+        return Run(self.learner, replace(self.spec, strength=None), 0).id
 
     def as_record(self) -> dict[str, Any]:
         """The run as plain numbers, strings and dictionaries."""

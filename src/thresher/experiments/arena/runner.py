@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -9,9 +10,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from thresher.experiments.arena.processes import Execute, workers
-from thresher.experiments.arena.record_file import NAME, RecordFile
+from thresher.experiments.arena.record_file import NAME, RecordFile, latest_records
 from thresher.experiments.arena.run import FlatRecord, Run, Spec
-from thresher.experiments.arena.summary import latest_records, worst_strengths
 from thresher.experiments.arena.sweep import Sweep
 from thresher.table_files import find_table
 from thresher.validation import check_count
@@ -70,7 +70,7 @@ def run_sweep(
     _check_tables(sweep, data_dir)
     # The workers first: if a cluster cannot be reached, no folder is left behind.
     with workers(n_jobs, scheduler) as execute, _opened(Path(folder)) as file:
-        (Path(folder) / f"{sweep.name}.toml").write_text(sweep.text, encoding="utf-8")
+        _save_spec(sweep, Path(folder) / f"{sweep.name}.toml")
         rounds = _Rounds(sweep, file, execute, data_dir, observe, _known(file.records, retry))
         pilot = sweep.runs(sweep.pilot_seeds)
         n_later = len(rounds.missing(rounds.final(pilot)))
@@ -99,6 +99,26 @@ def _check_tables(sweep: Sweep, data_dir: str | Path | None) -> None:
     if missing:
         where = "data_dir is not given" if data_dir is None else f"not in data_dir {data_dir}"
         raise ValueError(f"sweep {sweep.name!r} needs the table {missing[0]}: {where}")
+
+
+def skipped_file(spec: Path) -> Path:
+    """The file beside a sweep's spec that names the tables which its runs skipped.
+
+    Examples
+    --------
+    >>> skipped_file(Path("arena/real.toml")).name
+    'real.skipped.json'
+    """
+    return spec.with_suffix(".skipped.json")
+
+
+def _save_spec(sweep: Sweep, path: Path) -> None:
+    """Keep the spec beside the records, and what of it was skipped: a report counts on both."""
+    path.write_text(sweep.text, encoding="utf-8")
+    if sweep.skipped_tables:
+        skipped_file(path).write_text(json.dumps(sweep.skipped_tables), encoding="utf-8")
+    else:
+        skipped_file(path).unlink(missing_ok=True)
 
 
 def _opened(folder: Path) -> RecordFile:
@@ -136,7 +156,10 @@ class _Rounds:
         """The runs that count, at the strengths that the pilot records so far speak for."""
         entries: Sequence[tuple[str, Spec]] = self.sweep.entries
         if pilot:
-            entries = worst_strengths(entries, self.recorded(pilot))
+            # Here: every process imports this module, and pandas takes long.
+            from thresher.experiments.arena.summary import worst_strengths
+
+            entries = worst_strengths(entries, pilot, self.known)
         return self.sweep.runs(self.sweep.seeds, entries)
 
     def complete(self, runs: Sequence[Run], n_later: int) -> None:

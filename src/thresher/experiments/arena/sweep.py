@@ -45,7 +45,7 @@ A file that has nothing but `parts`, a list of such names or files, stands for a
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,7 @@ class Sweep:
     skipped : methods and tables that are left out, each with what it needs and is missing
     hash : changes with the content of the file
     text : the file itself
+    skipped_tables : names of the tables among what is skipped
 
     Examples
     --------
@@ -98,6 +99,7 @@ class Sweep:
     skipped: dict[str, str]
     hash: str
     text: str
+    skipped_tables: tuple[str, ...] = ()
 
     @classmethod
     def load(cls, name_or_path: str) -> Sweep:
@@ -144,20 +146,33 @@ class Sweep:
         return [Run(learner, spec, seed) for seed in seeds for learner, spec in chosen]
 
     @property
+    def n_runs(self) -> int:
+        """How many runs the sweep has; with a pilot, one strength of each family counts."""
+        if not self.pilot_seeds:
+            return len(self.seeds) * len(self.entries)
+        n_families = len({Run(learner, spec, 0).family for learner, spec in self.entries})
+        return len(self.pilot_seeds) * len(self.entries) + len(self.seeds) * n_families
+
+    @property
     def tables(self) -> list[str]:
         """The real tables that it asks for."""
         specs = (spec for _, spec in self.entries if isinstance(spec, TableSpec))
         return list(dict.fromkeys(spec.table for spec in specs))
 
-    def without_tables(self, names: Collection[str]) -> Sweep:
-        """The sweep without what it asks of these tables, which it then names as skipped."""
+    def without_tables(self, names: Sequence[str]) -> Sweep:
+        """The sweep without the runs on these tables, which it then names as skipped."""
         kept = (
             (learner, spec)
             for learner, spec in self.entries
             if not (isinstance(spec, TableSpec) and spec.table in names)
         )
         skipped = {f"the table {name}": f"a file {name}.* in the data folder" for name in names}
-        return replace(self, entries=tuple(kept), skipped={**self.skipped, **skipped})
+        return replace(
+            self,
+            entries=tuple(kept),
+            skipped={**self.skipped, **skipped},
+            skipped_tables=(*self.skipped_tables, *names),
+        )
 
 
 def shipped_names() -> list[str]:

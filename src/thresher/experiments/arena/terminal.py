@@ -1,4 +1,4 @@
-"""What `thresher arena run` does in a terminal: run what is missing, show progress, tell."""
+"""What `thresher arena run` does in a terminal: run what is missing, show progress and results."""
 
 from __future__ import annotations
 
@@ -6,37 +6,32 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from thresher.experiments.arena import measures
+import pandas as pd
+
 from thresher.experiments.arena.record_file import NAME, read_records
 from thresher.experiments.arena.run import FlatRecord
 from thresher.experiments.arena.runner import run_sweep
-from thresher.experiments.arena.standings import Standings, World, count_runs
+from thresher.experiments.arena.summary import COLUMNS, Summary, write, write_strength
 from thresher.experiments.arena.sweep import Sweep
 from thresher.rendering.progress import PlainLines, progress
 from thresher.rendering.text import Column, count, format_columns
 
-_COLUMNS = (
-    measures.MEDIAN_ERROR,
-    measures.RATIO,
-    measures.HIGH_ERROR,
-    measures.LABELS,
-    measures.SECONDS,
-    measures.NOT_FINISHED,
-)
+_SHOWN = ("median_error", "ratio", "error_90", "n_labels", "seconds", "n_unfinished")
 
 
-def run_and_tell(
-    sweep: Sweep,
-    folder: Path,
-    **options: Any,
-) -> Standings:
-    """Run what is missing from the folder, and tell each world's worst cases.
+def run_and_print(sweep: Sweep, folder: Path, *, retry: bool = False, **options: Any) -> Summary:
+    """Run what is missing from the folder, and print each world's worst cases.
 
-    An interrupt loses the runs under way, and says what is recorded.
+    An interrupt loses the current runs, and says what is recorded.
+
+    Parameters
+    ----------
+    sweep, folder, retry : see `run_sweep`
+    options : passed on to `run_sweep`
 
     Raises
     ------
-    ThresherError, DamagedFile, ValueError : as `run_sweep` does
+    ThresherError, DamagedFile, ValueError : see `run_sweep`
 
     Examples
     --------
@@ -44,74 +39,77 @@ def run_and_tell(
     >>> sweep = Sweep.from_text("[[worlds]]\\nn_features = 9\\nsparsity = 1\\n"
     ...                         "label_budget = 20\\n", name="tiny")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     standings = run_and_tell(sweep, Path(folder), n_jobs=1)
+    ...     summary = run_and_print(sweep, Path(folder), n_jobs=1)
     tiny
-    10 runs, 0 of them already recorded
+    10 runs, 0 already recorded
     ...
     Records: ...records.jsonl
-    >>> standings.n_finished
-    10
     """
     before = _recorded(sweep, folder)
     print(sweep.title)
-    for name, lacking in sweep.skipped.items():
-        print(f"{name} is skipped: it needs {lacking}")
-    print(_announce(count_runs(sweep), before, options.get("retry", False)), end="\n\n", flush=True)
+    for name, need in sweep.skipped.items():
+        print(f"{name} is skipped: it needs {need}")
+    print(_announce(sweep, before, retry), end="\n\n", flush=True)
     try:
-        records = _run_with_progress(sweep, folder, options)
+        records = _run_with_progress(sweep, folder, retry=retry, **options)
     except KeyboardInterrupt:
-        saved = f"{count(len(_recorded(sweep, folder).records))} of {count(count_runs(sweep))} runs"
-        remark = f"{saved} are recorded in {folder}; the same command goes on from there"
+        saved = f"{count(len(_recorded(sweep, folder).runs))} of {count(sweep.n_runs)} runs"
+        remark = f"{saved} are recorded in {folder}; the same command continues from there"
         print(f"thresher: {remark}", file=sys.stderr)
         raise
-    standings = Standings.of(sweep.name, sweep, records)
-    print(describe_standings(standings), end="\n\n")
+    summary = Summary.of(sweep.name, sweep, records)
+    print(format_summary(summary), end="\n\n")
     print(f"Records: {folder / NAME}")
-    return standings
+    return summary
 
 
-def describe_standings(standings: Standings) -> str:
-    """A table for each world, and how many runs did not finish.
+def format_summary(summary: Summary) -> str:
+    """A table for each world, and how many runs finished.
 
     Examples
     --------
-    >>> describe_standings(Standings("tiny", None, ()))
+    >>> format_summary(Summary.of("tiny", None, []))
     '0 of 0 runs finished'
     """
-    parts = [f"{standings.name_world(w)}\n{_table(standings, w)}" for w in standings.worlds]
-    n_runs, n_finished = len(standings.records), standings.n_finished
+    parts = [
+        f"{summary.name_world(cells.iloc[0])}\n{_format_cells(cells)}"
+        for _, cells in summary.worst.groupby("world")
+    ]
+    n_runs, n_finished = len(summary.runs), int(summary.runs["is_finished"].sum())
     remark = f"{count(n_finished)} of {count(n_runs)} runs finished"
     if n_finished < n_runs:
         remark += "; the others count as guessing, and --retry-failed runs them again"
     return "\n\n".join([*parts, remark])
 
 
-def _table(standings: Standings, world: World) -> str:
-    cells = world.worst
+def _format_cells(cells: pd.DataFrame) -> str:
+    rows = cells.to_dict("records")
     return format_columns(
         [
-            Column("learner", [standings.name_learner(cell) for cell in cells], "<"),
-            Column("adversary", [str(cell.key["adversary"]) for cell in cells], "<"),
-            Column("worst\nstrength", [measures.tell_strength(cell) for cell in cells]),
-            *(Column(m.title, [m.tell(cell) for cell in cells]) for m in _COLUMNS),
+            Column("learner", [row["name"] for row in rows], "<"),
+            Column("adversary", [row["adversary"] for row in rows], "<"),
+            Column("worst\nstrength", [write_strength(row) for row in rows]),
+            *(
+                Column(COLUMNS[name][0], [write(name, row[name]) for row in rows])
+                for name in _SHOWN
+            ),
         ]
     )
 
 
-def _recorded(sweep: Sweep, folder: Path) -> Standings:
+def _recorded(sweep: Sweep, folder: Path) -> Summary:
     path = folder / NAME
-    return Standings.of(sweep.name, sweep, read_records(path) if path.exists() else [])
+    return Summary.of(sweep.name, sweep, read_records(path) if path.exists() else [])
 
 
-def _announce(n_runs: int, before: Standings, retry: bool) -> str:
-    n_before = len(before.records)
-    told = f"{count(n_runs)} runs, {count(n_before)} of them already recorded"
-    n_again = n_before - before.n_finished
-    return f"{told}; {count(n_again)} did not finish and are run again" if retry else told
+def _announce(sweep: Sweep, before: Summary, retry: bool) -> str:
+    text = f"{count(sweep.n_runs)} runs, {count(len(before.runs))} already recorded"
+    n_again = int((~before.runs["is_finished"]).sum())
+    return f"{text}, {count(n_again)} of them to be repeated" if retry else text
 
 
-def _run_with_progress(sweep: Sweep, folder: Path, options: dict[str, Any]) -> list[FlatRecord]:
-    n_runs = count_runs(sweep)
+def _run_with_progress(sweep: Sweep, folder: Path, **options: Any) -> list[FlatRecord]:
+    n_runs = sweep.n_runs
     with progress("runs", n_runs, otherwise=PlainLines("runs", n_runs)) as move:
 
         def observe(_: FlatRecord | None, n_left: int) -> None:

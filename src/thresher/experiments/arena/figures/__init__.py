@@ -1,30 +1,31 @@
 """The figures of a sweep, from its records alone.
 
-picture.py   what a figure is before anybody draws it: panels of curves, with a caption
-styles.py    each learner's color, marker and line, the same in every figure
-cast.py      who is drawn in color, where there are many learners
-worlds.py    the worlds that a figure compares
-captions.py  what every caption says: seeds, strengths, runs that did not finish
-noise.py     error against noise rate, under each attack and in the worst case
-labels.py    error against labels, beside the floor
-scaling.py   labels needed against sparsity, features and 1/error
-spike.py     sparse against dense outlier removal
-profiles.py  how often each learner is close to the best
-drawing.py   the curves as figures of matplotlib
-section.py   the figures as a part of a page
+kinds.py     every kind of figure: which numbers of the summary become which curves
+scaling.py   the kind with most arithmetic: labels needed as the problem grows
+panel.py     what a figure is before it is drawn, and each learner's color, marker and line
+drawing.py   panels as matplotlib figures, and all figures as a section of the report
+
+A new figure is a function in `kinds.py`, listed in its `KINDS`.
 """
 
-from thresher.experiments.arena.figures.picture import Axis, Curve, Panel, Picture
-from thresher.experiments.arena.figures.section import figures_section, pictures_of
-from thresher.experiments.arena.figures.styles import Style, style_of
+from thresher.experiments.arena.figures.drawing import figures_section
+from thresher.experiments.arena.figures.kinds import figures_of
+from thresher.experiments.arena.figures.panel import (
+    Axis,
+    Curve,
+    Figure,
+    Panel,
+    Style,
+    style_of,
+)
 
 __all__ = [
     "Axis",
     "Curve",
+    "Figure",
     "Panel",
-    "Picture",
     "Style",
+    "figures_of",
     "figures_section",
-    "pictures_of",
     "style_of",
 ]

@@ -1,92 +1,158 @@
-"""The curves as figures of matplotlib, a figure for each panel: a page can stack them."""
+"""Panels as matplotlib figures, and all figures of a sweep as a section of its report.
+
+Each panel is a matplotlib figure of its own: a page can stack them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from thresher.experiments.arena.figures.cast import Cast
-from thresher.experiments.arena.figures.picture import (
+from thresher.experiments.arena.figures.kinds import figures_of, ratios_to_best
+from thresher.experiments.arena.figures.panel import (
     SMALLEST_ERROR,
     Axis,
     Curve,
+    Figure,
     Panel,
-    Picture,
+    style_of,
+    title_of,
 )
-from thresher.experiments.arena.figures.styles import Style, style_of
+from thresher.experiments.arena.summary import Summary
 from thresher.experiments.spec import THRESHER
-from thresher.rendering.svg import new_figure
+from thresher.rendering.html import Html, element, join
+from thresher.rendering.svg import NO_PICTURES, as_image, new_figure, side_by_side
 
-GREY = "0.7"
+MAX_IN_COLOR = 8  # more learners than that cannot be told apart
+GRAY = "0.7"
 FLOOR = {"color": "black", "linewidth": 1.4, "linestyle": (0, (3, 2))}
+THIN = {"color": GRAY, "linewidth": 0.9, "zorder": 2}
 DODGE = 1.04  # ranges at the same place would hide one another
 N_MARKERS = 7  # on a curve of many points
 SAMPLE = (0.58, 0.2)  # inches of a line in a legend
 NOTE_GAP = 10.0  # points between two notes
 
 
-def draw_panel(picture: Picture, panel: Panel, cast: Cast) -> Any:
-    """A figure of one panel; the panels of a picture have the same y-axis.
+# -- the section -------------------------------------------------------------------------------
+
+
+def figures_section(summary: Summary) -> Html:
+    """The figures under a heading; what to install if matplotlib is missing.
 
     Examples
     --------
-    >>> from thresher.experiments.arena.figures.picture import ERROR, NOISE
-    >>> panel = Panel("label-flip", (Curve("thresher", ((0.0, 0.1), (0.05, 0.2))),))
-    >>> picture = Picture("noise", "Error", "", (panel,), NOISE, ERROR)
-    >>> figure = draw_panel(picture, panel, Cast(("thresher",), ()))
-    >>> figure.axes[0].get_title(), len(figure.axes[0].lines)
-    ('label-flip', 1)
+    >>> figures_section(Summary.of("tiny", None, []))
+    ''
     """
-    figure = new_figure(*picture.size)
-    axes = figure.subplots()
-    _prepare(axes, picture, panel)
-    if panel.floor:
-        axes.plot(*zip(*panel.floor), zorder=2.5, **FLOOR)
-    for place, curve in enumerate(panel.curves):
-        moved = DODGE**place if curve.ranges else 1.0
-        _draw_curve(axes, curve, cast, moved, drawstyle=picture.drawstyle)
-    _write_notes(figure, axes, [c for c in panel.curves if cast.is_prominent(c.learner)])
-    return figure
+    figures = figures_of(summary)
+    if not figures:
+        return Html("")
+    ranked = rank_learners(summary)
+    try:
+        parts = [*_explain(ranked), *(_figure(figure, ranked) for figure in figures)]
+    except ImportError:
+        parts = [element("p", NO_PICTURES, class_="quiet")]
+    return join([element("h2", "Figures"), *parts], between="\n")
 
 
-def draw_sample(learner: str | None) -> Any:
-    """A short piece of a learner's line for the legend; of the others' grey one for None.
+def rank_learners(summary: Summary) -> list[str]:
+    """Thresher, then the others from best to worst; those that got more labels come last.
 
-    Examples
-    --------
-    >>> draw_sample("thresher").axes[0].lines[0].get_marker()
-    'o'
+    The rank is the geometric mean of the error over that of the best learner, over all cells: the
+    same in every figure, so that no learner changes its looks.
     """
-    look = _thin() if learner is None else _look(learner, style_of(learner))
-    return _sample({**look, "markevery": [1]})
+    cells = summary.worst
+    by_name = cells.assign(log=np.log(ratios_to_best(cells)), more=cells["budget_factor"] > 1)
+    ranks = by_name.groupby("name", sort=False).agg({"more": "any", "log": "mean"})
+    names = ranks.sort_values(["more", "log"], kind="stable").index
+    return sorted(names, key=lambda name: name != THRESHER)
 
 
-def draw_floor_sample() -> Any:
-    """A short piece of a floor for the legend.
+def _explain(ranked: Sequence[str]) -> Iterator[Html]:
+    """Once for all figures, which learners are not drawn in color."""
+    others = ranked[MAX_IN_COLOR:]
+    if others:
+        text = (
+            "A learner looks the same in every figure. Thresher and the learners with the smallest "
+            "errors over all cells are drawn in color. The others are thin gray lines; from best "
+            "to worst, those with more labels last: "
+        )
+        yield element("p", f"{text}{', '.join(map(title_of, others))}.")
 
-    Examples
-    --------
-    >>> draw_floor_sample().axes[0].lines[0].get_color()
-    'black'
-    """
-    return _sample(FLOOR)
+
+def _figure(figure: Figure, ranked: Sequence[str]) -> Html:
+    in_color = ranked[:MAX_IN_COLOR]
+    drawn = [draw_panel(figure, panel, in_color) for panel in figure.panels]
+    texts = [figure.describe(panel, in_color) for panel in figure.panels]
+    parts = (
+        element("strong", figure.title),
+        element("ul", *_legend(figure, ranked), class_="legend"),
+        side_by_side(drawn, texts),
+        element("figcaption", figure.caption),
+    )
+    return element("figure", *parts, class_="chart", data_figure=figure.name)
+
+
+def _legend(figure: Figure, ranked: Sequence[str]) -> Iterator[Html]:
+    """A line for each learner that is drawn in color, one for the floor, one for all others."""
+    seen = {curve.learner for panel in figure.panels for curve in panel.curves}
+    for name in ranked[:MAX_IN_COLOR]:
+        if name in seen:
+            text = style_of(name).words
+            yield element("li", as_image(_sample(_look(name)), text), title_of(name))
+    if any(panel.floor for panel in figure.panels):
+        sample = as_image(_sample(FLOOR), "dashed black line without markers")
+        yield element("li", sample, figure.floor_label)
+    n_others = len(seen.intersection(ranked[MAX_IN_COLOR:]))
+    if n_others:
+        sample = as_image(_sample(THIN), "thin gray line without markers")
+        yield element("li", sample, f"{n_others} others" if n_others > 1 else "one other")
 
 
 def _sample(look: dict[str, Any]) -> Any:
+    """A short piece of a line for the legend."""
     figure = new_figure(*SAMPLE)
     figure.set_layout_engine("none")  # which would leave a margin
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
-    axes.plot([0, 1, 2], [0, 0, 0], **look)
+    axes.plot([0, 1, 2], [0, 0, 0], **look, markevery=[1])
     axes.set(xlim=(-0.05, 2.05), ylim=(-1, 1))
     return figure
 
 
-def _draw_curve(axes: Any, curve: Curve, cast: Cast, moved: float, **options: Any) -> None:
-    is_prominent = cast.is_prominent(curve.learner)
-    look = _look(curve.learner, style_of(curve.learner)) if is_prominent else _thin()
+# -- panels ------------------------------------------------------------------------------------
+
+
+def draw_panel(figure: Figure, panel: Panel, in_color: Collection[str]) -> Any:
+    """A matplotlib figure of one panel; the panels of a figure have the same y-axis.
+
+    Examples
+    --------
+    >>> from thresher.experiments.arena.figures.panel import ERROR, NOISE
+    >>> panel = Panel("label-flip", (Curve("thresher", ((0.0, 0.1), (0.05, 0.2))),))
+    >>> figure = Figure("noise", "Error", "", (panel,), NOISE, ERROR)
+    >>> axes = draw_panel(figure, panel, ["thresher"]).axes[0]
+    >>> axes.get_title(), axes.lines[0].get_marker()
+    ('label-flip', 'o')
+    """
+    drawn = new_figure(*figure.size)
+    axes = drawn.subplots()
+    _prepare(axes, figure, panel)
+    if panel.floor:
+        axes.plot(*zip(*panel.floor), zorder=2.5, **FLOOR)
+    for place, curve in enumerate(panel.curves):
+        look = _look(curve.learner) if curve.learner in in_color else THIN
+        moved = DODGE**place if curve.ranges else 1.0
+        _draw_curve(axes, curve, look, moved, drawstyle=figure.drawstyle)
+    _write_notes(drawn, axes, [curve for curve in panel.curves if curve.learner in in_color])
+    return drawn
+
+
+def _draw_curve(
+    axes: Any, curve: Curve, look: dict[str, Any], moved: float, drawstyle: str
+) -> None:
     x, y = np.array(curve.points).T
     x = x * moved
     if curve.ranges:
@@ -94,11 +160,11 @@ def _draw_curve(axes: Any, curve: Curve, cast: Cast, moved: float, **options: An
         axes.vlines(x, low, high, color=look["color"], linewidth=1.2, alpha=0.6, zorder=2.2)
     every = max(1, -(-len(x) // N_MARKERS))
     y = np.maximum(y, SMALLEST_ERROR) if axes.get_yscale() == "log" else y
-    axes.plot(x, y, markevery=every, **options, **look)
+    axes.plot(x, y, markevery=every, drawstyle=drawstyle, **look)
 
 
-def _look(learner: str, style: Style) -> dict[str, Any]:
-    is_ours = learner == THRESHER
+def _look(learner: str) -> dict[str, Any]:
+    style, is_ours = style_of(learner), learner == THRESHER
     is_star = style.marker == "*" or isinstance(style.marker, tuple)  # most of it is air
     return {
         "color": style.color,
@@ -113,19 +179,12 @@ def _look(learner: str, style: Style) -> dict[str, Any]:
     }
 
 
-def _thin() -> dict[str, Any]:
-    return {"color": GREY, "linewidth": 0.9, "zorder": 2}
-
-
-# -- axes --------------------------------------------------------------------------------------
-
-
-def _prepare(axes: Any, picture: Picture, panel: Panel) -> None:
+def _prepare(axes: Any, figure: Figure, panel: Panel) -> None:
     axes.set_title(panel.title, fontsize=10.5, parse_math=False)
-    _set_axis(axes.xaxis, panel.x or picture.x)
-    _set_axis(axes.yaxis, picture.y)
-    axes.set_ylim(*_limits(picture))
-    if picture.drawstyle != "default":
+    _set_axis(axes.xaxis, panel.x or figure.x)
+    _set_axis(axes.yaxis, figure.y)
+    axes.set_ylim(*_limits(figure))
+    if figure.drawstyle != "default":
         axes.margins(x=0.01)
     axes.grid(color="0.92", linewidth=0.6)
     axes.set_axisbelow(True)
@@ -149,10 +208,10 @@ def _set_axis(axis: Any, kind: Axis) -> None:
     axis.set_label_text(kind.label, fontsize=10)
 
 
-def _limits(picture: Picture) -> tuple[float, float]:
+def _limits(figure: Figure) -> tuple[float, float]:
     """The range of everything measured, in all panels, and a bit more."""
-    values = np.array(list(_heights(picture)))
-    if picture.y.scale == "linear":
+    values = np.array(list(_heights(figure)))
+    if figure.y.scale == "linear":
         return -0.02, 1.03
     values = np.maximum(values, SMALLEST_ERROR)
     low, high = float(values.min()), float(values.max())
@@ -160,8 +219,8 @@ def _limits(picture: Picture) -> tuple[float, float]:
     return low / room, high * room
 
 
-def _heights(picture: Picture) -> Iterator[float]:
-    for panel in picture.panels:
+def _heights(figure: Figure) -> Iterator[float]:
+    for panel in figure.panels:
         for curve in panel.curves:
             yield from (y for _, y in curve.points)
             yield from (bound for pair in curve.ranges for bound in pair)

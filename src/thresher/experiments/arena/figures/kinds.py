@@ -1,0 +1,274 @@
+"""Every kind of figure: which numbers of the summary become which curves.
+
+Each function of `KINDS` gives the figures for which a summary has what they need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pandas as pd
+
+from thresher.experiments.arena.figures.panel import (
+    ERROR,
+    LABELS,
+    LARGE,
+    MIDDLE,
+    NOISE,
+    SMALLEST_ERROR,
+    Axis,
+    Curve,
+    Figure,
+    Panel,
+    Points,
+    curves_of,
+    how_measured,
+    say_failures,
+    say_seeds,
+    sentences,
+    settings_of,
+)
+from thresher.experiments.arena.figures.scaling import LABEL_FLOOR, label_floor, labels_by_size
+from thresher.experiments.arena.summary import (
+    WORST_ERROR,
+    Summary,
+    cell_keys,
+    describe,
+    worst_cases,
+)
+from thresher.experiments.spec import NO_ADVERSARY, THRESHER
+from thresher.rendering.text import count
+
+FEWEST_CELLS = 4  # of fewer, a share says little
+LARGEST_FACTOR = 100.0  # beyond it, nothing is close to the best
+SPIKE = "sparse-spike"  # the names of its variants begin with it
+SWITCH = "schedule.sparse_removal"
+
+
+def figures_of(summary: Summary) -> list[Figure]:
+    """Every figure for which the records have what it needs."""
+    return [figure for make in KINDS for figure in make(summary)]
+
+
+# -- error against noise rate ------------------------------------------------------------------
+
+
+def worst_case_by_noise(summary: Summary) -> Iterator[Figure]:
+    """The largest median error over all attacks, and the floor of Kearns and Li."""
+    for name, cells in _noise_ladders(summary):
+        worst = worst_cases(cells)
+        floor = () if cells["table"].iloc[0] is not None else _noise_floor(worst)
+        promise = "no method can promise less than the floor of Kearns and Li, η/(2(1 − η))"
+        yield Figure(
+            name="worst case by noise",
+            title="Worst case over the suite of attacks",
+            caption=sentences(
+                "The largest median error over all attacks, at each noise rate",
+                promise if floor else "",
+                name,
+                how_measured(summary, cells),
+            ),
+            panels=(Panel("", curves_of(worst, "noise_rate"), floor),),
+            x=NOISE,
+            y=ERROR,
+            size=LARGE,
+            floor_label="floor of Kearns and Li",
+        )
+
+
+def error_by_noise(summary: Summary) -> Iterator[Figure]:
+    """One small panel for each attack that was made at more than one noise rate."""
+    for name, cells in _noise_ladders(summary):
+        attacks = [attack for attack in cells["adversary"].unique() if attack != NO_ADVERSARY]
+        # Without noise there is no attack: that cell begins every curve.
+        parts = [(a, cells[cells["adversary"].isin([a, NO_ADVERSARY])]) for a in attacks]
+        panels = tuple(
+            Panel(attack, curves_of(part, "noise_rate"))
+            for attack, part in parts
+            if part["world"].nunique() > 1
+        )
+        caption = sentences("One panel for each attack", name, how_measured(summary, cells))
+        title = "Error against noise rate, attack by attack"
+        if panels:
+            yield Figure("error by noise", title, caption, panels, NOISE, ERROR)
+
+
+def _noise_ladders(summary: Summary) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Cells of worlds that differ in the noise rate alone, with what tells them from others.
+
+    Where budgets differ as well, the largest of those with the most noise rates is shown: error
+    against labels is another figure.
+    """
+    for _, cells in settings_of(summary, {"noise_rate", "label_budget"}):
+        budgets = cells["label_budget"].astype(float).fillna(np.inf)
+        n_rates = cells["world"].groupby(budgets).nunique()
+        fullest = n_rates[n_rates == n_rates.max()].index.max()
+        ladder = cells[budgets == fullest].sort_values("noise_rate", kind="stable")
+        if n_rates.max() > 1:
+            names = [name for name in summary.varying if name != "noise_rate"]
+            yield describe(ladder.iloc[0], names), ladder
+
+
+def _noise_floor(worst: pd.DataFrame) -> Points:
+    rates = np.linspace(0.0, float(worst["noise_rate"].max()), 101)[1:]
+    floor = zip(rates.tolist(), (rates / (2 * (1 - rates))).tolist())
+    # Towards no noise it falls to zero; what is far below everything measured is not shown.
+    least = 0.7 * worst["median_error"].min()
+    return tuple((rate, error) for rate, error in floor if error >= least)
+
+
+# -- error against labels ----------------------------------------------------------------------
+
+
+def error_by_labels(summary: Summary) -> Iterator[Figure]:
+    """The worst case over the attacks against labels, one panel for each noise rate.
+
+    Worlds with a target error are left out: they say how many labels are needed, which is another
+    figure.
+    """
+    for name, cells in settings_of(summary, {"noise_rate", "label_budget"}):
+        panels = tuple(_label_panels(cells))
+        if panels and cells["target_error"].iloc[0] is None:
+            caption = sentences(
+                "The largest median error over all attacks, against the labels paid for it with "
+                "each budget, one panel for each noise rate",
+                "The floor is s(log2(1/ε) + log2(d/s)) for an error of ε: about what any active "
+                "learner needs, even without noise",
+                name,
+                how_measured(summary, cells),
+            )
+            yield Figure(
+                name="error by labels",
+                title="Error against labels",
+                caption=caption,
+                panels=panels,
+                x=LABELS,
+                y=ERROR,
+                size=LARGE if len(panels) == 1 else MIDDLE,
+                floor_label=LABEL_FLOOR,
+            )
+
+
+def _label_panels(cells: pd.DataFrame) -> Iterator[Panel]:
+    budgeted = cells[cells["label_budget"].notna()].sort_values("label_budget", kind="stable")
+    for rate, here in budgeted.groupby("noise_rate"):
+        if here["world"].nunique() > 1:
+            worst = worst_cases(here)
+            # Where no run recorded its labels, all that it might have paid.
+            most = (worst["label_budget"] * worst["budget_factor"]).astype(float)
+            curves = curves_of(worst.assign(paid=worst["n_labels"].fillna(most)), "paid")
+            yield Panel(f"noise rate {100 * rate:.3g}%", curves, _label_floor(worst))
+
+
+def _label_floor(worst: pd.DataFrame) -> Points:
+    """The floor at every error from guessing to a bit less than the least one measured."""
+    n_features, sparsity = worst[["n_features", "sparsity"]].iloc[0]
+    least = max(0.8 * worst["median_error"].min(), SMALLEST_ERROR)
+    errors = np.geomspace(least, WORST_ERROR, 60)[::-1].tolist()
+    return tuple((label_floor(n_features, sparsity, error), error) for error in errors)
+
+
+# -- sparse against dense removal --------------------------------------------------------------
+
+
+def sparse_against_dense(summary: Summary) -> Iterator[Figure]:
+    """Learners that differ only in the kind of outlier removal, at each strength of a spike.
+
+    Every strength is shown that was tried on seeds that count.
+    """
+    cells = summary.counted
+    is_spike = cells["adversary"].astype(str).str.startswith(SPIKE) & cells["strength"].notna()
+    spikes = _in_pairs(cells[is_spike & (cells["method"] == THRESHER)])
+    for _, here in spikes.groupby("world", sort=False):
+        caption = sentences(
+            "Learners that differ only in how they look for outliers: along few features, or along "
+            "all of them",
+            "at κ = 1, dense removal can just notice the spike",
+            describe(here.iloc[0], summary.varying),
+            say_seeds(here),
+            "Vertical lines reach from the 10% to the 90% quantile",
+            say_failures(here),
+        )
+        here = here.sort_values("strength", kind="stable")
+        x = Axis("strength κ of the spike", "log", "{:g}".format, tuple(here["strength"].unique()))
+        panels = tuple(
+            Panel(str(attack), curves_of(part, "strength", spread=True))
+            for attack, part in here.groupby("adversary", sort=False)
+        )
+        title = "Sparse against dense outlier removal, under a spike"
+        yield Figure("spike", title, caption, panels, x, ERROR, MIDDLE)
+
+
+def _in_pairs(cells: pd.DataFrame) -> pd.DataFrame:
+    """The cells for which the other kind of removal was tried as well."""
+    if SWITCH not in cells:
+        return cells.iloc[:0]
+    is_sparse = cells[SWITCH].where(cells[SWITCH].notna(), True).astype(bool)
+    rest = [key for key in cell_keys(cells) if key not in ("learner", SWITCH)]
+    n_kinds = is_sparse.groupby([cells[key] for key in rest], dropna=False).transform("nunique")
+    return cells[n_kinds == 2]
+
+
+# -- profile -----------------------------------------------------------------------------------
+
+
+def profile(summary: Summary) -> Iterator[Figure]:
+    """For each learner the share of cells in which its error is within a factor of the best.
+
+    Performance profiles (Dolan and Moré 2002). Only attacks that every learner met are compared;
+    there is no figure if these are very few, or there is only one learner.
+    """
+    cells = summary.worst
+    n_learners = cells["name"].nunique()
+    n_here = cells.groupby(["world", "adversary"])["name"].transform("nunique")
+    shared = cells[n_here == n_learners]
+    n_shared = len(shared[["world", "adversary"]].drop_duplicates())
+    n_lacking = len(cells[["world", "adversary"]].drop_duplicates()) - n_shared
+    if n_learners < 2 or n_shared < FEWEST_CELLS:
+        return
+    ratios = shared.assign(ratio=ratios_to_best(shared))
+    end = 1.05 * min(LARGEST_FACTOR, float(ratios["ratio"].max()))
+    curves = [_steps(name, own["ratio"], end) for name, own in ratios.groupby("name", sort=False)]
+    caption = sentences(
+        f"A cell is one attack in one world: {count(n_shared)} of them",
+        "the curve of a learner says in which share of them its error is at most t times that of "
+        "the best learner there; at t = 1, how often it is the best. Higher is better",
+        f"cells that lack a learner and are left out: {count(n_lacking)}" if n_lacking else "",
+        how_measured(summary, shared),
+    )
+    title = "How often each learner is close to the best"
+    x = Axis("factor t", "log", "{:.3g}".format)
+    y = Axis("share of cells within t of the best", "linear", "{:.0%}".format)
+    panels = (Panel("", tuple(curves)),)
+    yield Figure("profile", title, caption, panels, x, y, LARGE, "", "steps-post")
+
+
+def ratios_to_best(cells: pd.DataFrame) -> pd.Series:
+    """Each cell's error over the smallest one under the same attack in the same world.
+
+    Examples
+    --------
+    >>> cells = pd.DataFrame({"world": 0, "adversary": "a", "median_error": [0.125, 0.25]})
+    >>> ratios_to_best(cells).tolist()
+    [1.0, 2.0]
+    """
+    errors = cells["median_error"].clip(lower=SMALLEST_ERROR)
+    return errors / errors.groupby([cells["world"], cells["adversary"]]).transform("min")
+
+
+def _steps(learner: str, ratios: pd.Series, end: float) -> Curve:
+    """Steps up at each ratio, from a factor of one to the end of the axis."""
+    places = sorted({1.0, *ratios[ratios <= end], end})
+    # A ratio of one may be computed a rounding error above it.
+    return Curve(learner, tuple((t, float((ratios <= t * (1 + 1e-12)).mean())) for t in places))
+
+
+KINDS: tuple[Callable[[Summary], Iterator[Figure]], ...] = (
+    worst_case_by_noise,
+    profile,
+    error_by_noise,
+    error_by_labels,
+    labels_by_size,
+    sparse_against_dense,
+)
