@@ -8,7 +8,7 @@ import pytest
 from thresher.errors import LearningStopped
 from thresher.learning import Task
 from thresher.oracles import Draw, DrawRequest
-from thresher.rivals.methods.method import LARGEST_ENTRY, KeepLargest, draw_sample, n_labels
+from thresher.rivals.methods.method import LARGEST_ENTRY, KeepLargest, draw_sample
 
 
 class OneRow:
@@ -18,6 +18,7 @@ class OneRow:
         self.rows = rows
 
     def draw(self, request: DrawRequest) -> Draw:
+        self.n_requested = request.n_rows
         X = np.array(self.rows).reshape(len(self.rows), request.n_features)
         return Draw(ids=np.arange(len(X)), X=X, n_drawn=len(X))
 
@@ -29,13 +30,18 @@ def task(**options: int) -> Task:
     return Task(n_features=2, sparsity=1, noise_rate=0.0, **options)
 
 
-def test_the_label_budget_is_what_is_bought() -> None:
-    assert n_labels(task(label_budget=17)) == 17
-
-
-def test_without_a_budget_wide_rows_get_more_labels() -> None:
-    wide = Task(n_features=1000, sparsity=1, noise_rate=0.0)
-    assert n_labels(wide) > n_labels(task())
+@pytest.mark.parametrize(
+    ("n_features", "label_budget", "n_rows"), [(3, 17, 17), (3, None, 4000), (1000, None, 10_000)]
+)
+def test_a_sample_uses_up_the_budget_and_grows_with_the_features_without_one(
+    n_features: int, label_budget: int | None, n_rows: int
+) -> None:
+    source = OneRow([0.0] * n_features)
+    draw_sample(
+        source,
+        Task(n_features=n_features, sparsity=1, noise_rate=0.0, label_budget=label_budget),
+    )
+    assert source.n_requested == n_rows
 
 
 def test_a_source_without_rows_stops_a_method() -> None:

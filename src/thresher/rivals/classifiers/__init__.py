@@ -9,8 +9,8 @@ sever.py      the same, without the rows whose gradients stand out
 To add a classifier, touch three files:
 
 1. its class, a `LinearRival`, in a module of this folder;
-2. this file: its import, its name in `__all__`, its module in `_MODULES`, and a row in
-   `CLASSIFIERS`, which makes it a method of the arena;
+2. this file: its import, its name in `__all__`, and a row in `CLASSIFIERS`, which makes it a method
+   of the arena;
 3. tests/rivals/test_classifiers.py: an example, where it holds and where it breaks. The other tests
    there, and those of the methods, run for every classifier.
 
@@ -23,7 +23,7 @@ Its parameters have the names of the others' (`sparsity`, `noise_rate`, `standar
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -42,23 +42,6 @@ __all__ = [
     "TrimmedMean",
 ]
 
-_MODULES = {
-    "IterativeTrimmedLoss": "refitting",
-    "LinearSVMCV": "tuned",
-    "NormFilter": "refitting",
-    "Sever": "sever",
-    "SparseLogisticRegressionCV": "tuned",
-    "TrimmedHardThresholding": "trimmed",
-    "TrimmedMean": "trimmed",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # On demand, because importing scikit-learn takes longer than starting a worker of the arena.
-    if name in _MODULES:
-        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
 
 @dataclass(frozen=True)
 class TableRival:
@@ -66,13 +49,13 @@ class TableRival:
 
     Parameters
     ----------
-    classifier : name of its class
+    classifier : its module in this folder, and its class
     title : in tables and figures
     claim : what it withstands, in a few words
     base : the row whose classifier is its `estimator`; None: its own default
     is_sparse : whether it uses the sparsity
-    margin : what its `noise_rate` is over the true one, when it learns from an oracle: chance often
-        plants more rows
+    margin : its `noise_rate` over the task's when it learns from an oracle, where chance may plant
+        more rows
     """
 
     classifier: str
@@ -85,39 +68,50 @@ class TableRival:
 
 CLASSIFIERS = {
     "trimmed-mean": TableRival(
-        "TrimmedMean",
+        "trimmed.TrimmedMean",
         "Trimmed mean",
         "few planted rows with extreme entries",
         is_sparse=True,
     ),
     "trimmed-hard-thresholding": TableRival(
-        "TrimmedHardThresholding",
+        "trimmed.TrimmedHardThresholding",
         "Trimmed hard thresholding (Liu et al. 2019)",
         "a fraction of planted rows of about 1/(√s·log(nd))",
         is_sparse=True,
     ),
     "trimmed-loss": TableRival(
-        "IterativeTrimmedLoss",
+        "refitting.IterativeTrimmedLoss",
         "Iterative trimmed loss (Shen and Sanghavi 2019)",
         "planted rows with a large loss in the first fit",
     ),
     "sever": TableRival(
-        "Sever",
+        "sever.Sever",
         "Sever (Diakonikolas et al. 2019)",
         "planted rows whose gradients change their covariance",
         margin=1.0,  # its removal factor is the margin
     ),
     "l1-logistic": TableRival(
-        "SparseLogisticRegressionCV", "L1 logistic regression", "no planted rows"
+        "tuned.SparseLogisticRegressionCV", "L1 logistic regression", "no planted rows"
     ),
-    "linear-svm": TableRival("LinearSVMCV", "Linear SVM", "no planted rows"),
+    "linear-svm": TableRival("tuned.LinearSVMCV", "Linear SVM", "no planted rows"),
     "norm-filter-l1-logistic": TableRival(
-        "NormFilter", "Norm filter, L1 logistic regression", "planted rows that are long"
+        "refitting.NormFilter", "Norm filter, L1 logistic regression", "planted rows that are long"
     ),
     "norm-filter-linear-svm": TableRival(
-        "NormFilter", "Norm filter, linear SVM", "planted rows that are long", base="linear-svm"
+        "refitting.NormFilter",
+        "Norm filter, linear SVM",
+        "planted rows that are long",
+        base="linear-svm",
     ),
 }
+
+
+def __getattr__(name: str) -> Any:
+    # On demand, because importing scikit-learn takes longer than starting a worker of the arena.
+    for row in CLASSIFIERS.values():
+        if row.classifier.endswith(f".{name}"):
+            return resolve_name(f"{__name__}.{row.classifier}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def make_classifier(name: str, **parameters: Any) -> Any:
@@ -131,7 +125,7 @@ def make_classifier(name: str, **parameters: Any) -> Any:
     SparseLogisticRegressionCV(random_state=0)
     """
     rival = CLASSIFIERS[name]
-    classifier = __getattr__(rival.classifier)()
+    classifier = resolve_name(f"{__name__}.{rival.classifier}")()
     if rival.base is not None:  # on rows that are already scaled
         base = make_classifier(rival.base, **{**parameters, "standardize": False})
         parameters = {**parameters, "estimator": base}

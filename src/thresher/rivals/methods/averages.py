@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from thresher.geometry import support_l1_l2
 from thresher.learning import Task
-from thresher.rivals.methods.method import KeepLargest, Method, Source, average, draw_sample, unit
+from thresher.rivals.methods.method import (
+    KeepLargest,
+    Method,
+    Source,
+    average,
+    cut_and_dense,
+    draw_sample,
+    unit,
+)
 from thresher.solvers.eigen import top_eigenpairs
 from thresher.validation import FloatArray, check_count, check_fraction, check_positive
 
@@ -168,20 +176,12 @@ def learn_one_bit(source: Source, task: Task, _rng: np.random.Generator) -> Floa
     return unit(direction)
 
 
-_CLAIM = "Ω(ε²/log(d/ε)) malicious noise, uniform on the ball"
 METHODS = (
-    Method(
+    *cut_and_dense(
         name="klivans-long-servedio",
         title="Klivans–Long–Servedio 2009",
-        learn=KeepLargest(KlivansLongServedio()),
-        is_sparse=True,
-        claim=_CLAIM,
-    ),
-    Method(
-        name="klivans-long-servedio-dense",
-        title="Klivans–Long–Servedio 2009, dense as published",
         learn=KlivansLongServedio(),
-        claim=_CLAIM,
+        claim="Ω(ε²/log(d/ε)) malicious noise, uniform on the ball",
     ),
     Method(
         name="klivans-long-servedio-boosted",

@@ -15,7 +15,7 @@ from scipy.special import erfc
 from thresher.geometry import hard_threshold
 from thresher.learning import Task
 from thresher.outliers import remove_outliers
-from thresher.rivals.methods.method import KeepLargest, Method, Source, draw_sample, unit
+from thresher.rivals.methods.method import Method, Source, cut_and_dense, draw_sample, unit
 from thresher.solvers.eigen import top_eigenpairs
 from thresher.validation import FloatArray, check_count, check_positive
 
@@ -198,16 +198,9 @@ def _likely_share(noise_rate: float, n_rows: int) -> float:
 
 
 METHODS = (
-    Method(
+    *cut_and_dense(
         name="diakonikolas-kane-stewart",
         title="Diakonikolas–Kane–Stewart 2018",
-        learn=KeepLargest(DiakonikolasKaneStewart()),
-        is_sparse=True,
-        claim="O(η) error, Gaussian, dense",
-    ),
-    Method(
-        name="diakonikolas-kane-stewart-dense",
-        title="Diakonikolas–Kane–Stewart 2018, dense as published",
         learn=DiakonikolasKaneStewart(),
         claim="O(η) error, Gaussian, dense",
     ),

@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 from thresher.errors import LearningStopped
 from thresher.geometry import hard_threshold
 from thresher.learning import Task
-from thresher.rivals.methods.method import KeepLargest, Method, Source, average, draw_sample, unit
+from thresher.rivals.methods.method import (
+    KeepLargest,
+    Method,
+    Source,
+    average,
+    cut_and_dense,
+    draw_sample,
+    unit,
+)
 from thresher.validation import FloatArray, check_count, check_positive
 
 _BLOCK = 1024  # rows whose correlations with all others are held at a time
@@ -171,20 +179,12 @@ def least_absolute_errors(A: FloatArray, y: FloatArray) -> FloatArray:
     return coefficients
 
 
-_CLAIM = "Ω(ε/d^¼) malicious noise, uniform on the sphere"
 METHODS = (
-    Method(
+    *cut_and_dense(
         name="averaging",
         title="Averaging, Kalai et al. 2005",
-        learn=KeepLargest(Averaging()),
-        is_sparse=True,
-        claim=_CLAIM,
-    ),
-    Method(
-        name="averaging-dense",
-        title="Averaging, dense as published, Kalai et al. 2005",
         learn=Averaging(),
-        claim=_CLAIM,
+        claim="Ω(ε/d^¼) malicious noise, uniform on the sphere",
     ),
     Method(
         name="averaging-of-all-rows",

@@ -90,32 +90,18 @@ def draw_labeled(source: Source, task: Task, n_rows: int) -> tuple[Rows, FloatAr
     return drawn.X, source.reveal(drawn.ids)
 
 
-def n_labels(task: Task) -> int:
-    """How many labels a passive method buys: its budget, or what a dense average needs.
-
-    Without a budget, 4,000 or ten per feature, whichever is more: the average of that many rows
-    has an error of about 0.1 in all directions together.
-
-    Examples
-    --------
-    >>> n_labels(Task(n_features=50, sparsity=5, noise_rate=0.0, label_budget=300))
-    300
-    >>> n_labels(Task(n_features=800, sparsity=5, noise_rate=0.0))
-    8000
-    """
-    if task.label_budget is not None:
-        return task.label_budget
-    return max(MIN_LABELS, LABELS_PER_FEATURE * task.n_features)
-
-
 def draw_sample(source: Source, task: Task) -> tuple[FloatArray, FloatArray]:
-    """The labeled sample of a passive method: `n_labels` dense rows, or as many as there are.
+    """The labeled sample of a passive method: dense rows that use up its label budget.
+
+    Without a budget, it has 4,000 rows or ten per feature, whichever is more: the average of that
+    many rows has an error of about 0.1 in all directions together.
 
     Raises
     ------
     LearningStopped : the source has no row
     """
-    rows, labels = draw_labeled(source, task, n_labels(task))
+    n_rows = task.label_budget or max(MIN_LABELS, LABELS_PER_FEATURE * task.n_features)
+    rows, labels = draw_labeled(source, task, n_rows)
     if len(labels) == 0:
         raise LearningStopped("the source gave no row to learn from")
     return dense_rows(rows), labels
@@ -163,3 +149,11 @@ class KeepLargest:
     def __call__(self, source: Source, task: Task, rng: np.random.Generator) -> FloatArray:
         """The halfspace, of unit length."""
         return unit(hard_threshold(self.learn(source, task, rng), task.sparsity))
+
+
+def cut_and_dense(name: str, title: str, learn: Learn, claim: str) -> tuple[Method, Method]:
+    """A dense method twice: cut to the sparsity, and dense as published."""
+    return (
+        Method(name, title, KeepLargest(learn), claim, is_sparse=True),
+        Method(f"{name}-dense", f"{title}, dense as published", learn, claim),
+    )
