@@ -12,15 +12,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.errors import ThresherError, UnreadableTable
+from thresher.errors import ThresherError
 from thresher.memory import require_memory
-from thresher.table_files.table import Place, refuse_missing
+from thresher.table_files.table import Place, Refusal, refuse_missing
 from thresher.validation import FloatArray
 from thresher.wording import one_line
 
@@ -63,18 +62,15 @@ def arrow(part: str = "") -> Any:
 
 
 @contextmanager
-def own_errors(
-    path: Path, explain: Callable[[str], UnreadableTable | None] = lambda _: None
-) -> Iterator[None]:
+def own_errors(explain: Callable[[str], Refusal | None] = lambda _: None) -> Iterator[None]:
     """Errors of pyarrow become ours, with the explanation there is for them."""
     pa = arrow()
     try:
         yield
-    except ThresherError:
+    except (Refusal, ThresherError):
         raise
     except (pa.ArrowException, OSError, UnicodeError, MemoryError, OverflowError) as error:
-        raise explain(str(error)) or UnreadableTable(
-            path,
+        raise explain(str(error)) or Refusal(
             f"is damaged, truncated or in another format than its name says "
             f"({one_line(error, 200).rstrip('.')})",
             advice="write or copy it again",
@@ -204,37 +200,35 @@ def first_text(array: Any) -> tuple[int, str]:
 # -- labels and ids ----------------------------------------------------------------------------
 
 
-def labels_of(path: Path, name: str, column: Any, place: Place) -> NDArray[Any]:
+def labels_of(name: str, column: Any, place: Place) -> NDArray[Any]:
     """The labels in a column as in the file: integers, other numbers, or strings; none missing.
 
     Examples
     --------
     >>> import pyarrow
-    >>> labels_of(Path("t.csv"), "y", pyarrow.array(["+1", "-1"]), str)
+    >>> labels_of("y", pyarrow.array(["+1", "-1"]), str)
     array([ 1, -1])
-    >>> labels_of(Path("t.csv"), "y", pyarrow.array(["yes", None]), "row {}".format)
+    >>> labels_of("y", pyarrow.array(["yes", None]), "row {}".format)
     Traceback (most recent call last):
-    thresher.errors.UnreadableTable: t.csv has no label (column 'y') in 1 row; the first is row ...
+    thresher.table_files.table.Refusal: has no label (column 'y') in 1 row; the first is row ...
     """
     labels = _numbers(column)
     missing = _missing_texts(column) if labels is None else np.isnan(labels)
-    refuse_missing(path, f"label (column {name!r})", missing, place)
+    refuse_missing(f"label (column {name!r})", missing, place)
     if labels is None:
-        return _strings(path, name, column)
+        return _strings(name, column)
     if not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
-        raise UnreadableTable(
-            path, f"has an infinite label in {place(row)}", advice=f"correct column {name!r}"
-        )
+        raise Refusal(f"has an infinite label in {place(row)}", advice=f"correct column {name!r}")
     return labels
 
 
-def ids_of(path: Path, name: str, column: Any, place: Place) -> NDArray[Any]:
+def ids_of(name: str, column: Any, place: Place) -> NDArray[Any]:
     """The ids in a column: integers if all are, else strings; none missing."""
     ids = _integers(column)
     if ids is None:
-        refuse_missing(path, f"id (column {name!r})", _missing_texts(column), place)
-    return _strings(path, name, column) if ids is None else ids
+        refuse_missing(f"id (column {name!r})", _missing_texts(column), place)
+    return _strings(name, column) if ids is None else ids
 
 
 def _missing_texts(column: Any) -> NDArray[np.bool_]:
@@ -274,15 +268,13 @@ def _integers(column: Any) -> NDArray[Any] | None:
         return None
 
 
-def _strings(path: Path, name: str, column: Any) -> NDArray[Any]:
+def _strings(name: str, column: Any) -> NDArray[Any]:
     pa, pc = arrow(), arrow("compute")
     try:
         texts = as_texts(column)
     except pa.ArrowException as error:
-        raise UnreadableTable(
-            path,
-            f"has {column.type} in column {name!r}",
-            advice="labels and ids must be numbers or text",
+        raise Refusal(
+            f"has {column.type} in column {name!r}", advice="labels and ids must be numbers or text"
         ) from error
     longest = int(pc.max(pc.utf8_length(texts)).as_py() or 1)
     require_memory(4 * longest * len(texts), f"the column {name!r}")

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.errors import UnreadableTable
 from thresher.memory import require_memory
 from thresher.table_files.arrow_cells import (
     Kind,
@@ -33,6 +32,7 @@ from thresher.table_files.columns import (
 )
 from thresher.table_files.table import (
     LabeledTable,
+    Refusal,
     TableRequest,
     refuse_bad_numbers,
     refuse_other_than_two,
@@ -61,19 +61,18 @@ class BatchFile:
 
 def read_batch_file(file: BatchFile, request: TableRequest) -> LabeledTable:
     """The table in a file of batches."""
-    path = file.path
-    roles = assign_roles(path, file.names, request)
+    roles = assign_roles(file.names, request)
     wanted = None
     if request.features is not None:
         known = [name for name in file.names if name != roles.label]
-        wanted = wanted_features(path, request.features, known, one_hot=request.one_hot)
+        wanted = wanted_features(request.features, known, one_hot=request.one_hot)
     survey = _Survey(file, roles, request, wanted)
     y, ids = survey.labels(), survey.ids()
     survey.refuse_unusable_columns()
-    features = wanted or all_features(path, list(survey.columns.values()))
+    features = wanted or all_features(list(survey.columns.values()))
     X = _filled(file, features, survey.n_rows, request)
     names = [feature.name for feature in features]
-    refuse_bad_numbers(path, X, names, file.place)
+    refuse_bad_numbers(X, names, file.place)
     request.report_progress(file.n_bytes, file.n_bytes)
     arrow().default_memory_pool().release_unused()  # which it would keep for later files
     return LabeledTable(X, y, names, ids, roles.label)
@@ -96,9 +95,7 @@ class _Survey:
             self._add(batch)
             request.report_progress(n_bytes // 2, file.n_bytes)
         if self.n_rows == 0:
-            raise UnreadableTable(
-                file.path, "has columns but no rows", advice="check how it was written"
-            )
+            raise Refusal("has columns but no rows", advice="check how it was written")
 
     def _add(self, batch: Any) -> None:
         for name, summary in self.columns.items():
@@ -109,11 +106,11 @@ class _Survey:
 
     def labels(self) -> NDArray[Any] | None:
         """The labels, if they are requested."""
-        path, name = self.file.path, self.roles.label
+        name = self.roles.label
         if name is None:
             return None
-        y = labels_of(path, name, self._joined(name), self.file.place)
-        refuse_other_than_two(path, y, name, self.request)
+        y = labels_of(name, self._joined(name), self.file.place)
+        refuse_other_than_two(y, name, self.request)
         return y
 
     def ids(self) -> NDArray[Any]:
@@ -121,20 +118,20 @@ class _Survey:
         name = self.roles.id_column
         if name is None:
             return np.arange(self.n_rows)
-        return ids_of(self.file.path, name, self._joined(name), self.file.place)
+        return ids_of(name, self._joined(name), self.file.place)
 
     def _joined(self, name: str) -> Any:
-        with own_errors(self.file.path):
+        with own_errors():
             return arrow().concat_arrays(self._kept[name])
 
     def refuse_unusable_columns(self) -> None:
-        """Raise `UnreadableTable` if a column cannot be used as numbers, or has missing cells."""
-        path, place, columns = self.file.path, self.file.place, self.columns.values()
+        """Raise `Refusal` if a column cannot be used as numbers, or has missing cells."""
+        place, columns = self.file.place, self.columns.values()
         encoded = {f.column for f in self.wanted or () if f.value is not None}
         as_they_are = [c for c in columns if c.name not in encoded or c.kind is Kind.OTHER]
         text_allowed = self.request.one_hot and self.wanted is None
-        refuse_other_kinds(path, as_they_are, place, text_allowed=text_allowed)
-        refuse_missing_values(path, columns, place)
+        refuse_other_kinds(as_they_are, place, text_allowed=text_allowed)
+        refuse_missing_values(columns, place)
 
 
 def _filled(
@@ -148,16 +145,16 @@ def _filled(
     for batch, n_bytes in file.batches(list(dict.fromkeys(f.column for f in features))):
         stop = start + batch.num_rows
         if stop > n_rows:
-            raise _changed(file.path)
-        X[start:stop] = _block(file.path, batch, features).T
+            raise _changed()
+        X[start:stop] = _block(batch, features).T
         start = stop
         request.report_progress((file.n_bytes + n_bytes) // 2, file.n_bytes)
     if start < n_rows:
-        raise _changed(file.path)
+        raise _changed()
     return X
 
 
-def _block(path: Path, batch: Any, features: list[Feature]) -> FloatArray:
+def _block(batch: Any, features: list[Feature]) -> FloatArray:
     """The features of a batch, one in each row."""
     pc = arrow("compute")
     block = np.empty((len(features), batch.num_rows))
@@ -166,7 +163,7 @@ def _block(path: Path, batch: Any, features: list[Feature]) -> FloatArray:
         if feature.value is None:
             numbers = look_at(batch.column(feature.column)).numbers
             if numbers is None:
-                raise _changed(path)
+                raise _changed()
             row[:] = numbers
         else:
             if feature.column not in texts:
@@ -176,8 +173,8 @@ def _block(path: Path, batch: Any, features: list[Feature]) -> FloatArray:
     return block
 
 
-def _changed(path: Path) -> UnreadableTable:
-    return UnreadableTable(path, "changed while it was being read", advice="read it again")
+def _changed() -> Refusal:
+    return Refusal("changed while it was being read", advice="read it again")
 
 
 # -- Parquet and Arrow -------------------------------------------------------------------------
@@ -198,7 +195,7 @@ class ParquetTable(BatchFile):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        with own_errors(path), self._open() as file:
+        with own_errors(), self._open() as file:
             self.names = list(file.schema_arrow.names)
             self._n_rows = int(file.metadata.num_rows)
 
@@ -209,7 +206,7 @@ class ParquetTable(BatchFile):
         """Record batches of these columns, each with the number of bytes read by then."""
         n_done = 0
         step = max(1, CELLS_AT_ONCE // max(1, len(columns)))
-        with own_errors(self.path), self._open() as file:
+        with own_errors(), self._open() as file:
             for batch in file.iter_batches(batch_size=step, columns=list(columns)):
                 batch.validate(full=True)
                 n_done += batch.num_rows
@@ -221,7 +218,7 @@ class FeatherTable(BatchFile):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        with own_errors(path), arrow().memory_map(str(path)) as file:
+        with own_errors(), arrow().memory_map(str(path)) as file:
             self.names = list(self._open(file).schema.names)
 
     def _open(self, file: Any) -> Any:
@@ -233,7 +230,7 @@ class FeatherTable(BatchFile):
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, int]]:
         """Record batches of these columns, each with the number of bytes read by then."""
         step = max(1, CELLS_AT_ONCE // max(1, len(columns)))
-        with own_errors(self.path), arrow().memory_map(str(self.path)) as file:
+        with own_errors(), arrow().memory_map(str(self.path)) as file:
             for whole, share in _record_batches(self._open(file)):
                 batch = whole.select(list(columns))
                 batch.validate(full=True)

@@ -6,12 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from thresher.errors import UnreadableTable
 from thresher.table_files.arrow_cells import (
     Kind,
     Piece,
@@ -22,7 +20,7 @@ from thresher.table_files.arrow_cells import (
     missing_cells,
     plain,
 )
-from thresher.table_files.table import Place, TableRequest, missing_values
+from thresher.table_files.table import Place, Refusal, TableRequest, missing_values
 from thresher.wording import count, nearest, quoted, shortened
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # which pandas writes into Parquet files
@@ -40,75 +38,66 @@ class Roles:
     others: tuple[str, ...]
 
 
-def assign_roles(path: Path, names: Sequence[str], request: TableRequest) -> Roles:
+def assign_roles(names: Sequence[str], request: TableRequest) -> Roles:
     """What each column is for, or an error that names the column which is wrong.
 
     Examples
     --------
-    >>> assign_roles(Path("mail.csv"), ["nr", "words", "spam"], TableRequest(id_column="nr"))
+    >>> assign_roles(["nr", "words", "spam"], TableRequest(id_column="nr"))
     Roles(label='spam', id_column='nr', others=('words',))
     """
-    _refuse_bad_names(path, names, request)
+    _refuse_bad_names(names, request)
     id_column = request.id_column
     if id_column is not None and id_column not in names:
-        raise UnreadableTable(
-            path, f"has no id column {quoted([id_column])}", advice=nearest(id_column, names)
-        )
+        raise Refusal(f"has no id column {quoted([id_column])}", advice=nearest(id_column, names))
     visible = [name for name in names if name != id_column and not PANDAS_INDEX.fullmatch(name)]
-    label = _label(path, visible, request) if request.with_labels else None
+    label = _label(visible, request) if request.with_labels else None
     others = tuple(name for name in visible if name not in (label, request.label))
     if request.features is None and not others:
-        raise UnreadableTable(
-            path,
+        raise Refusal(
             f"has no feature columns, only {quoted(names)}",
             advice="add columns, or choose another label with --label",
         )
     return Roles(label, id_column, others)
 
 
-def _refuse_bad_names(path: Path, names: Sequence[str], request: TableRequest) -> None:
+def _refuse_bad_names(names: Sequence[str], request: TableRequest) -> None:
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
-        raise UnreadableTable(
-            path,
+        raise Refusal(
             f"has duplicate column names: {quoted(repeated, limit=10)}",
             advice="rename them; check that the first line holds the names",
         )
     if "" in names and request.id_column != "":
-        raise UnreadableTable(
-            path,
+        raise Refusal(
             f"has a column without a name, number {list(names).index('') + 1} of {len(names)}",
             advice="name it or drop it (pandas writes its index this way; use index=False)",
         )
 
 
-def _label(path: Path, visible: Sequence[str], request: TableRequest) -> str:
+def _label(visible: Sequence[str], request: TableRequest) -> str:
     label = request.label
     if label is not None and label == request.id_column:
-        raise UnreadableTable(
-            path, f"has {quoted([label])} as both label and id", advice="name two different columns"
+        raise Refusal(
+            f"has {quoted([label])} as both label and id", advice="name two different columns"
         )
     if label is not None and label not in visible:
-        raise UnreadableTable(
-            path, f"has no label column {quoted([label])}", advice=nearest(label, visible)
-        )
+        raise Refusal(f"has no label column {quoted([label])}", advice=nearest(label, visible))
     if label is None and not visible:
-        raise UnreadableTable(path, "has no label column", advice="add one")
+        raise Refusal("has no label column", advice="add one")
     chosen = visible[-1] if label is None else label
     if request.features is not None and chosen in request.features:
-        raise UnreadableTable(
-            path,
+        raise Refusal(
             f"has the feature {quoted([chosen])} where the label is expected",
             advice="name the label column with --label",
         )
     return chosen
 
 
-def refuse_other_label(path: Path, request: TableRequest, own: str) -> None:
-    """Raise `UnreadableTable` if a label is requested that the format cannot have."""
+def refuse_other_label(request: TableRequest, own: str) -> None:
+    """Raise `Refusal` if a label is requested that the format cannot have."""
     if request.with_labels and request.label not in (None, own):
-        raise UnreadableTable(
-            path,
+        raise Refusal(
             f"has no label column {quoted([request.label])}",
             advice=f"in files of this format the labels are called {own!r}",
         )
@@ -178,16 +167,15 @@ WHAT_TO_DO = {
 
 
 def refuse_other_kinds(
-    path: Path, columns: Sequence[ColumnSummary], place: Place, *, text_allowed: bool
+    columns: Sequence[ColumnSummary], place: Place, *, text_allowed: bool
 ) -> None:
-    """Raise `UnreadableTable` if a column holds neither numbers nor what may become numbers."""
+    """Raise `Refusal` if a column holds neither numbers nor what may become numbers."""
     for kind, advice in WHAT_TO_DO.items():
         found = [column for column in columns if column.kind is kind]
         if not found or (kind is Kind.TEXT and text_allowed):
             continue
         row, cell = found[0].example
-        raise UnreadableTable(
-            path,
+        raise Refusal(
             f"has {count(len(found), 'column')} of {kind.value}: "
             f"{quoted(column.name for column in found)}; the first is {shortened(cell)!r} in "
             f"column {found[0].name!r}, {place(row)}",
@@ -195,13 +183,13 @@ def refuse_other_kinds(
         )
 
 
-def refuse_missing_values(path: Path, columns: Iterable[ColumnSummary], place: Place) -> None:
-    """Raise `UnreadableTable` if a cell is missing, with the columns that lack most."""
+def refuse_missing_values(columns: Iterable[ColumnSummary], place: Place) -> None:
+    """Raise `Refusal` if a cell is missing, with the columns that lack most."""
     lacking = sorted((c for c in columns if c.n_missing), key=lambda c: -c.n_missing)
     if lacking:
         counted = [f"{c.name!r} ({c.n_missing:,})" for c in lacking]
         first = min(lacking, key=lambda c: c.first_missing)
-        raise missing_values(path, counted, f"{first.name!r}, {place(first.first_missing)}")
+        raise missing_values(counted, f"{first.name!r}, {place(first.first_missing)}")
 
 
 # -- features ----------------------------------------------------------------------------------
@@ -217,13 +205,13 @@ class Feature:
 
 
 def wanted_features(
-    path: Path, wanted: Sequence[str], columns: Iterable[str], *, one_hot: bool
+    wanted: Sequence[str], columns: Iterable[str], *, one_hot: bool
 ) -> list[Feature]:
     """The features of these names, or an error that names those the file does not have.
 
     Examples
     --------
-    >>> wanted_features(Path("mail.csv"), ["from=home"], ["words", "from"], one_hot=True)
+    >>> wanted_features(["from=home"], ["words", "from"], one_hot=True)
     [Feature(name='from=home', column='from', value='home')]
     """
     known = set(columns)
@@ -231,8 +219,7 @@ def wanted_features(
     missing = [name for name, feature in found.items() if feature is None]
     if missing:
         encoded = [name for name in missing if _feature(name, known, one_hot=True)]
-        raise UnreadableTable(
-            path,
+        raise Refusal(
             f"lacks {len(missing):,} of {count(len(wanted), 'required column')}: {quoted(missing)}",
             advice="text columns need --one-hot"
             if encoded
@@ -251,12 +238,11 @@ def _feature(name: str, known: set[str], *, one_hot: bool) -> Feature | None:
     return None
 
 
-def all_features(path: Path, columns: Sequence[ColumnSummary]) -> list[Feature]:
+def all_features(columns: Sequence[ColumnSummary]) -> list[Feature]:
     """One feature for each column of numbers, and one for each value of each column of text."""
     many = [c.name for c in columns if c.kind is Kind.TEXT and len(c.values) > MAX_VALUES]
     if many:
-        raise UnreadableTable(
-            path,
+        raise Refusal(
             f"has text columns with more than {MAX_VALUES} distinct values: {quoted(many)}",
             advice="drop them, group their values, or use one as the id column",
         )
@@ -267,8 +253,7 @@ def all_features(path: Path, columns: Sequence[ColumnSummary]) -> list[Feature]:
         features += [Feature(name, column.name, value) for name, value in zip(names, values)]
     repeated = [name for name, times in Counter(f.name for f in features).items() if times > 1]
     if repeated:
-        raise UnreadableTable(
-            path,
+        raise Refusal(
             f"has one-hot columns with the names of other columns: {quoted(repeated, limit=10)}",
             advice="rename those columns",
         )

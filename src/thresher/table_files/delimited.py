@@ -11,10 +11,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from thresher.errors import UnreadableTable
 from thresher.table_files.arrow_cells import MISSING, arrow, own_errors
 from thresher.table_files.arrow_tables import BatchFile, read_batch_file
-from thresher.table_files.table import LabeledTable, TableRequest
+from thresher.table_files.table import LabeledTable, Refusal, TableRequest
 from thresher.wording import count, quoted
 
 BLOCK = 2**21  # bytes parsed at once, unless the first rows are longer; some blocks are read ahead
@@ -42,24 +41,22 @@ class DelimitedFile(BatchFile):
         super().__init__(path)
         self.delimiter = delimiter
         self._block_size = max(BLOCK, 4 * _length_of_first_lines(path))
-        with own_errors(path, self._explain):
+        with own_errors(self._explain):
             self.names = list(self._open(arrow().OSFile(str(path)), None).schema.names)
         if len(self.names) == 1 and set(self.names[0]) & set(";|,\t"):
-            raise UnreadableTable(
-                path,
+            raise Refusal(
                 f"has only one column, named {quoted(self.names)}",
                 advice="separate the cells with commas in .csv files, and with tabs in .tsv files",
             )
         if _look_like_data(self.names):
-            raise UnreadableTable(
-                path,
+            raise Refusal(
                 f"has numbers where the column names should be: {quoted(self.names, limit=5)}",
                 advice="write the names into the first line",
             )
 
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, int]]:
         """Record batches of these columns, each with the number of bytes read by then."""
-        with own_errors(self.path, self._explain):
+        with own_errors(self._explain):
             # Not closed by us: pyarrow may be reading ahead, and closes it with its last reader.
             raw = arrow().OSFile(str(self.path))
             reader = self._open(raw, columns)
@@ -87,7 +84,7 @@ class DelimitedFile(BatchFile):
             ),
         )
 
-    def _explain(self, reason: str) -> UnreadableTable | None:
+    def _explain(self, reason: str) -> Refusal | None:
         """What is wrong with a file that pyarrow could not parse; None if that is unknown."""
         path, delimiter = self.path, self.delimiter
         try:
@@ -95,10 +92,10 @@ class DelimitedFile(BatchFile):
             if wrong_encoding is not None:
                 return wrong_encoding
             if "straddl" in reason:  # pyarrow's word for a row that does not fit in a block
-                return _too_long(path)
+                return _too_long()
             return _without_rows(path, delimiter) or _ragged(path, delimiter)
         except csv.Error:  # a cell beyond what Python's parser takes
-            return _too_long(path)
+            return _too_long()
         except (OSError, EOFError, zlib.error, UnicodeError):
             return None
 
@@ -156,43 +153,40 @@ def _line_of_row(path: Path, delimiter: str, row: int) -> int | None:
     return None if place is None else place[0]
 
 
-def _wrong_encoding(path: Path) -> UnreadableTable | None:
+def _wrong_encoding(path: Path) -> Refusal | None:
     with _bytes_of(path) as file:
         for number, line in enumerate(file, start=1):
             try:
                 line.decode()
             except UnicodeDecodeError as error:
-                return UnreadableTable(
-                    path,
+                return Refusal(
                     f"is not UTF-8: line {number:,} has the byte 0x{line[error.start]:02x}",
                     advice="save it as UTF-8",
                 )
     return None
 
 
-def _without_rows(path: Path, delimiter: str) -> UnreadableTable | None:
+def _without_rows(path: Path, delimiter: str) -> Refusal | None:
     records = list(itertools.islice(_records(path, delimiter), 2))
     if len(records) == 2:
         return None
     problem = "has columns but no rows" if records else "is blank"
-    return UnreadableTable(path, problem, advice="check how it was written")
+    return Refusal(problem, advice="check how it was written")
 
 
-def _too_long(path: Path) -> UnreadableTable:
-    return UnreadableTable(
-        path,
+def _too_long() -> Refusal:
+    return Refusal(
         "has a cell or a row that is too long",
         advice='look for a quotation mark (") that is not closed; write wide tables as Parquet',
     )
 
 
-def _ragged(path: Path, delimiter: str) -> UnreadableTable | None:
+def _ragged(path: Path, delimiter: str) -> Refusal | None:
     records = _records(path, delimiter)
     _, n_columns = next(records)
     for line, n_cells in records:
         if n_cells != n_columns:
-            return UnreadableTable(
-                path,
+            return Refusal(
                 f"has {count(n_cells, 'cell')} in line {line:,} but {count(n_columns, 'column')}",
                 advice="correct that line; put text that contains the delimiter in quotation marks",
             )

@@ -13,11 +13,12 @@ import scipy.sparse as sp
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from thresher.errors import ThresherError, UnreadableTable
+from thresher.errors import ThresherError
 from thresher.memory import require_memory
 from thresher.table_files.columns import refuse_other_label, wanted_features
 from thresher.table_files.table import (
     LabeledTable,
+    Refusal,
     TableRequest,
     pick_columns,
     refuse_bad_numbers,
@@ -40,15 +41,14 @@ PARTS = ("X_data", "X_indices", "X_indptr", "X_shape")
 
 def read_npz(path: Path, request: TableRequest) -> LabeledTable:
     """The table in an NPZ file; features without names are called x0, x1 and so on."""
-    refuse_other_label(path, request, LABEL)
+    refuse_other_label(request, LABEL)
     try:
         with zipfile.ZipFile(path) as archive:
-            return _table(path, _Arrays(path, archive), request)
-    except ThresherError:
+            return _table(path, _Arrays(archive), request)
+    except (Refusal, ThresherError):
         raise
     except DAMAGE as error:
-        raise UnreadableTable(
-            path,
+        raise Refusal(
             f"is damaged, truncated or not an NPZ file ({one_line(error, 150)})",
             advice="write it again with numpy.savez",
         ) from error
@@ -57,8 +57,8 @@ def read_npz(path: Path, request: TableRequest) -> LabeledTable:
 class _Arrays:
     """The arrays of an archive, each checked by its header before memory is taken."""
 
-    def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
-        self.path, self.archive = path, archive
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self.archive = archive
         self.names = [name.removesuffix(".npy") for name in archive.namelist()]
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -69,8 +69,7 @@ class _Arrays:
             else:
                 raise ValueError(f"{member} is not of version 1.0")
         if dtype.hasobject:
-            raise UnreadableTable(
-                self.path,
+            raise Refusal(
                 f"has pickled objects in {name!r}, which could run arbitrary code",
                 advice="save numbers, or text with dtype=str",
             )
@@ -85,8 +84,7 @@ class _Arrays:
         """An array of one dimension and this length."""
         array = self[name]
         if array.shape != (length,) or array.dtype.kind not in kinds:
-            raise UnreadableTable(
-                self.path,
+            raise Refusal(
                 f"has {name!r} with shape {array.shape} and type {array.dtype}",
                 advice=f"it must hold {length:,} {what}",
             )
@@ -94,25 +92,23 @@ class _Arrays:
 
 
 def _table(path: Path, arrays: _Arrays, request: TableRequest) -> LabeledTable:
-    X = _scaled_rows(path, arrays)
+    X = _scaled_rows(arrays)
     n_rows, n_features = X.shape
-    refuse_width(path, n_features)
+    refuse_width(n_features)
     names = [f"x{number}" for number in range(n_features)]
     if "feature_names" in arrays.names:
         names = _names(arrays, n_features)
         if len(set(names)) < n_features:
-            raise UnreadableTable(
-                path, "has duplicate names in 'feature_names'", advice="rename them"
-            )
-    y = _labels(path, arrays, n_rows, request) if request.with_labels else None
-    ids = _ids(path, arrays, n_rows, request.id_column)
+            raise Refusal("has duplicate names in 'feature_names'", advice="rename them")
+    y = _labels(arrays, n_rows, request) if request.with_labels else None
+    ids = _ids(arrays, n_rows, request.id_column)
     if request.features is not None:
-        wanted = wanted_features(path, request.features, names, one_hot=False)
+        wanted = wanted_features(request.features, names, one_hot=False)
         position = {name: column for column, name in enumerate(names)}
         columns = [position[feature.name] for feature in wanted]
         X = pick_columns(X, columns) if is_sparse(X) else np.ascontiguousarray(X[:, columns])
         names = list(request.features)
-    refuse_bad_numbers(path, X, names, "row {:,}".format)
+    refuse_bad_numbers(X, names, "row {:,}".format)
     request.report_progress(path.stat().st_size, path.stat().st_size)
     return LabeledTable(X, y, names, ids, LABEL if request.with_labels else None)
 
@@ -127,15 +123,14 @@ def _names(arrays: _Arrays, n_features: int) -> list[str]:
     return [str(name) for name in arrays.vector("feature_names", n_features, "U", "strings")]
 
 
-def _scaled_rows(path: Path, arrays: _Arrays) -> Rows:
+def _scaled_rows(arrays: _Arrays) -> Rows:
     """The rows, times the number `X_scale` if there is one."""
-    X = _rows(path, arrays)
+    X = _rows(arrays)
     if "X_scale" not in arrays.names:
         return X
     scale = arrays["X_scale"]
     if scale.size != 1 or scale.dtype.kind not in "fiu" or not np.isfinite(scale).all():
-        raise UnreadableTable(
-            path,
+        raise Refusal(
             f"has 'X_scale' with shape {scale.shape} and type {scale.dtype}",
             advice="it must hold one finite number",
         )
@@ -144,35 +139,29 @@ def _scaled_rows(path: Path, arrays: _Arrays) -> Rows:
     return X
 
 
-def _rows(path: Path, arrays: _Arrays) -> Rows:
+def _rows(arrays: _Arrays) -> Rows:
     if "X" in arrays.names:
         X = arrays["X"]
         if X.ndim != 2 or X.dtype.kind not in "fiub":
-            raise UnreadableTable(
-                path,
+            raise Refusal(
                 f"has 'X' with shape {X.shape} and type {X.dtype}",
                 advice="it must be a matrix of numbers",
             )
         if not len(X):
-            raise UnreadableTable(path, "has no rows in 'X'", advice="check how it was written")
+            raise Refusal("has no rows in 'X'", advice="check how it was written")
         with np.errstate(over="ignore"):  # long doubles; the infinite ones are refused later
             return np.ascontiguousarray(X, dtype=np.float64)
     missing = [part for part in PARTS if part not in arrays.names]
     if missing:
-        raise UnreadableTable(
-            path,
+        raise Refusal(
             f"has neither 'X' nor all of {quoted(PARTS)}, but {quoted(arrays.names, limit=10)}",
             advice="save the table under these names",
         )
-    return _csr(path, *(arrays[part] for part in PARTS))
+    return _csr(*(arrays[part] for part in PARTS))
 
 
 def _csr(
-    path: Path,
-    data: NDArray[Any],
-    indices: NDArray[Any],
-    indptr: NDArray[Any],
-    shape: NDArray[Any],
+    data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: NDArray[Any]
 ) -> Rows:
     """The matrix of these parts, of which none is trusted: a wrong index would reach any memory."""
     try:
@@ -189,33 +178,28 @@ def _csr(
         rows = sp.csr_array((values, indices, indptr), shape=(int(shape[0]), int(shape[1])))
         rows.check_format(full_check=True)
     except (ValueError, OverflowError) as error:
-        raise UnreadableTable(
-            path,
+        raise Refusal(
             f"has parts of a CSR matrix that do not fit together: {one_line(error, 150)}",
             advice="save data, indices, indptr and shape of one matrix",
         ) from error
     return tidy_csr(rows)
 
 
-def _labels(path: Path, arrays: _Arrays, n_rows: int, request: TableRequest) -> NDArray[Any]:
+def _labels(arrays: _Arrays, n_rows: int, request: TableRequest) -> NDArray[Any]:
     if LABEL not in arrays.names:
-        raise UnreadableTable(
-            path, f"has no array {LABEL!r} of labels", advice=nearest(LABEL, arrays.names)
-        )
+        raise Refusal(f"has no array {LABEL!r} of labels", advice=nearest(LABEL, arrays.names))
     y = arrays.vector(LABEL, n_rows, "fiubU", "labels")
     if y.dtype.kind == "b":
         y = np.where(y, "true", "false")
     missing = ~np.isfinite(y) if y.dtype.kind == "f" else y == "" if y.dtype.kind == "U" else y != y
-    refuse_missing(path, "label", missing, "row {:,}".format)
-    refuse_other_than_two(path, y, LABEL, request)
+    refuse_missing("label", missing, "row {:,}".format)
+    refuse_other_than_two(y, LABEL, request)
     return y
 
 
-def _ids(path: Path, arrays: _Arrays, n_rows: int, name: str | None) -> NDArray[Any]:
+def _ids(arrays: _Arrays, n_rows: int, name: str | None) -> NDArray[Any]:
     if name is None:
         return np.arange(n_rows)
     if name not in arrays.names or name in ("X", LABEL, "feature_names", "X_scale", *PARTS):
-        raise UnreadableTable(
-            path, f"has no id array {quoted([name])}", advice=nearest(name, arrays.names)
-        )
+        raise Refusal(f"has no id array {quoted([name])}", advice=nearest(name, arrays.names))
     return arrays.vector(name, n_rows, "iuU", "integers or strings")

@@ -12,7 +12,7 @@ from thresher.table_files.arrow_tables import read_feather, read_parquet
 from thresher.table_files.delimited import read_csv, read_tsv
 from thresher.table_files.npz import read_npz
 from thresher.table_files.svmlight import read_svmlight
-from thresher.table_files.table import LabeledTable, Progress, TableRequest
+from thresher.table_files.table import LabeledTable, Progress, Refusal, TableRequest
 from thresher.wording import quoted, some
 
 Reader: TypeAlias = Callable[[Path, TableRequest], LabeledTable]
@@ -97,9 +97,12 @@ def read_table(
         progress=progress,
     )
     path = Path(path)
-    reader = _reader_of(path)
-    _refuse_other_than_files(path)
-    return reader(path, request)
+    try:
+        reader = _reader_of(path)
+        _refuse_other_than_files(path)
+        return reader(path, request)
+    except Refusal as refusal:
+        raise UnreadableTable(path, refusal.problem, advice=refusal.advice) from refusal
 
 
 def find_table(folder: str | Path, name: str) -> Path | None:
@@ -136,30 +139,30 @@ def _reader_of(path: Path) -> Reader:
         if name.endswith(suffix):
             return READERS[suffix]
     if path.is_dir():
-        raise UnreadableTable(path, "is a folder", advice="give a file in it")
+        raise Refusal("is a folder", advice="give a file in it")
     found = f"the extension {quoted([path.suffix])}" if path.suffix else "no extension"
-    raise UnreadableTable(path, f"has {found}", advice=f"supported are {some(READERS)}")
+    raise Refusal(f"has {found}", advice=f"supported are {some(READERS)}")
 
 
 def _refuse_other_than_files(path: Path) -> None:
     try:
         if path.is_dir():
-            raise UnreadableTable(path, "is a folder", advice="give a file in it")
+            raise Refusal("is a folder", advice="give a file in it")
         if not path.exists():
-            raise UnreadableTable(path, "was not found", advice=_beside(path))
+            raise Refusal("was not found", advice=_beside(path))
         if not path.is_file():
-            raise UnreadableTable(path, "is a device or a pipe, not a file", advice="save it first")
+            raise Refusal("is a device or a pipe, not a file", advice="save it first")
         with path.open("rb") as file:
             n_bytes = os.fstat(file.fileno()).st_size
     except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
-        if isinstance(error, UnreadableTable):
+        if isinstance(error, Refusal):
             raise
         reason = getattr(error, "strerror", None) or error
-        raise UnreadableTable(
-            path, f"cannot be opened ({reason})", advice="check its name and its permissions"
+        raise Refusal(
+            f"cannot be opened ({reason})", advice="check its name and its permissions"
         ) from error
     if n_bytes == 0:
-        raise UnreadableTable(path, "is empty", advice="check how it was written")
+        raise Refusal("is empty", advice="check how it was written")
 
 
 def _beside(path: Path) -> str:

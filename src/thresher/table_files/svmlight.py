@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.errors import UnreadableTable
 from thresher.memory import require_memory
 from thresher.table_files.columns import refuse_other_label
 from thresher.table_files.table import (
     LabeledTable,
+    Refusal,
     TableRequest,
     pick_columns,
     refuse_bad_numbers,
@@ -38,28 +38,25 @@ def read_svmlight(path: Path, request: TableRequest) -> LabeledTable:
     An index that the file never mentions is a feature that is always zero. With `features`, only
     these are taken, and what is not mentioned is zero: the format leaves zeros out.
     """
-    refuse_other_label(path, request, LABEL)
+    refuse_other_label(request, LABEL)
     if request.id_column is not None:
-        raise UnreadableTable(
-            path,
+        raise Refusal(
             f"has no id column {quoted([request.id_column])}",
             advice="svmlight files have no ids; without an id column, rows are numbered",
         )
     require_memory(2 * path.stat().st_size, "the entries of an svmlight file")
     rows, labels = _load(path)
     request.report_progress(path.stat().st_size, path.stat().st_size)
-    X, names = _features(path, rows, request)
-    refuse_bad_numbers(path, X, names, lambda row: _place(path, row))
+    X, names = _features(rows, request)
+    refuse_bad_numbers(X, names, lambda row: _place(path, row))
     ids = np.arange(X.shape[0])
     if not request.with_labels:
         return LabeledTable(X, None, names, ids, None)
     if not np.isfinite(labels).all():
         place = _place(path, int(np.flatnonzero(~np.isfinite(labels))[0]))
-        raise UnreadableTable(
-            path, f"has a label that is not a finite number in {place}", advice="correct it"
-        )
+        raise Refusal(f"has a label that is not a finite number in {place}", advice="correct it")
     y = _integers_if_whole(labels)
-    refuse_other_than_two(path, y, LABEL, request)
+    refuse_other_than_two(y, LABEL, request)
     return LabeledTable(X, y, names, ids, LABEL)
 
 
@@ -72,25 +69,24 @@ def _load(path: Path) -> tuple[Rows, FloatArray]:
     except (ValueError, OverflowError, OSError, IndexError) as error:
         raise _damage(path, error) from error
     if not rows.shape[0]:
-        raise UnreadableTable(path, "has no rows", advice="check how it was written")
-    refuse_width(path, rows.shape[1])
+        raise Refusal("has no rows", advice="check how it was written")
+    refuse_width(rows.shape[1])
     return rows, labels
 
 
-def _features(path: Path, rows: Rows, request: TableRequest) -> tuple[Rows, list[str]]:
+def _features(rows: Rows, request: TableRequest) -> tuple[Rows, list[str]]:
     """The requested columns, or all, with their names."""
     if request.features is not None:
-        chosen = [_index(path, name, rows.shape[1]) for name in request.features]
+        chosen = [_index(name, rows.shape[1]) for name in request.features]
         return pick_columns(rows, chosen), list(request.features)
     first = int(not (rows.indices == 0).any())  # indices count from one or from zero
     return tidy_csr(rows[:, first:]), [str(index) for index in range(first, rows.shape[1])]
 
 
-def _index(path: Path, name: str, n_known: int) -> int:
+def _index(name: str, n_known: int) -> int:
     """The column of a feature; -1 if the file never mentions it."""
     if not (name.isascii() and name.isdigit()):
-        raise UnreadableTable(
-            path,
+        raise Refusal(
             f"has no feature {quoted([name])}",
             advice="svmlight features are numbered: use a format with column names",
         )
@@ -120,20 +116,17 @@ def _place(path: Path, row: int) -> str:
     return f"row {row:,} (line {line:,})"
 
 
-def _damage(path: Path, error: Exception) -> UnreadableTable:
+def _damage(path: Path, error: Exception) -> Refusal:
     """What is wrong with the file, and where, which scikit-learn's parser does not say."""
     for number, content in _contents(path):
         indices = [int(index) for index in _INDEX.findall(content)]
         ascending = all(first < second for first, second in itertools.pairwise(indices))
         if not _LINE.fullmatch(content) or not ascending:
-            return UnreadableTable(
-                path,
+            return Refusal(
                 f"is not a valid svmlight file: line {number:,} is "
                 f"{one_line(content.decode(errors='replace'))!r}",
                 advice="write a label and index:value pairs in ascending order, as in -1 3:0.5 7:2",
             )
-    return UnreadableTable(
-        path,
-        f"is not a valid svmlight file ({one_line(error, 150)})",
-        advice="check how it was written",
+    return Refusal(
+        f"is not a valid svmlight file ({one_line(error, 150)})", advice="check how it was written"
     )

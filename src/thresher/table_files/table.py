@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from thresher.errors import UnreadableTable
 from thresher.memory import require_memory
 from thresher.validation import FloatArray, Rows, is_sparse, sum_of_squares
 from thresher.wording import count, shortened, some
@@ -82,60 +80,63 @@ class LabeledTable:
         return int(self.X.shape[0])
 
 
+class Refusal(Exception):
+    """What is wrong with a file, and what to do about it; `read_table` adds the file's name."""
+
+    def __init__(self, problem: str, *, advice: str) -> None:
+        super().__init__(problem)
+        self.problem, self.advice = problem, advice
+
+
 # -- checks ------------------------------------------------------------------------------------
 
 
-def refuse_width(path: Path, n_features: int) -> None:
-    """Raise `UnreadableTable` if there are no features, or impossibly many."""
+def refuse_width(n_features: int) -> None:
+    """Raise `Refusal` if there are no features, or impossibly many."""
     if not 0 < n_features <= MAX_FEATURES:
-        raise UnreadableTable(
-            path,
+        raise Refusal(
             f"has {count(n_features, 'feature')}",
             advice=f"1 to {MAX_FEATURES:,} are supported; check the largest index",
         )
 
 
-def refuse_missing(path: Path, what: str, missing: NDArray[Any], place: Place) -> None:
-    """Raise `UnreadableTable` if the label or the id of a row is missing."""
+def refuse_missing(what: str, missing: NDArray[Any], place: Place) -> None:
+    """Raise `Refusal` if the label or the id of a row is missing."""
     if missing.any():
-        raise UnreadableTable(
-            path,
+        raise Refusal(
             f"has no {what} in {count(int(missing.sum()), 'row')}; the first is "
             f"{place(int(missing.argmax()))}",
             advice="fill them in or drop those rows",
         )
 
 
-def refuse_other_than_two(
-    path: Path, labels: NDArray[Any], name: str, request: TableRequest
-) -> None:
-    """Raise `UnreadableTable` if the labels are not two; for prediction one is enough."""
+def refuse_other_than_two(labels: NDArray[Any], name: str, request: TableRequest) -> None:
+    """Raise `Refusal` if the labels are not two; for prediction one is enough."""
     values, counts = np.unique(labels, return_counts=True)
     if len(values) == 2 or (len(values) == 1 and request.features is not None):
         return
     order = np.argsort(-counts, kind="stable")
     found = [f"{shortened(str(values[i]))!r} ({counts[i]:,})" for i in order]
-    raise UnreadableTable(
-        path,
+    raise Refusal(
         f"has {count(len(values), 'distinct label')} in column {name!r}: {some(found, limit=5)}",
         advice="exactly two are needed: merge or drop labels, or choose another column with "
         "--label",
     )
 
 
-def missing_values(path: Path, columns: list[str], first: str) -> UnreadableTable:
+def missing_values(columns: list[str], first: str) -> Refusal:
     """The error about missing values in these columns, each given with its count."""
-    return _bad_values(path, "missing values", columns, first, "fill them in")
+    return _bad_values("missing values", columns, first, "fill them in")
 
 
-def refuse_bad_numbers(path: Path, X: Rows, names: Sequence[str], place: Place) -> None:
-    """Raise `UnreadableTable` if an entry is NaN, infinite or too large.
+def refuse_bad_numbers(X: Rows, names: Sequence[str], place: Place) -> None:
+    """Raise `Refusal` if an entry is NaN, infinite or too large.
 
     Examples
     --------
-    >>> refuse_bad_numbers(Path("t.npz"), np.array([[1.0, np.inf]]), ["a", "b"], "row {}".format)
+    >>> refuse_bad_numbers(np.array([[1.0, np.inf]]), ["a", "b"], "row {}".format)
     Traceback (most recent call last):
-    thresher.errors.UnreadableTable: t.npz has infinite values in 1 column: 'b' (1); the first ...
+    thresher.table_files.table.Refusal: has infinite values in 1 column: 'b' (1); the first ...
     """
     if all(sum_of_squares(values) < LARGEST for _, values in _pieces(X)):
         return
@@ -146,14 +147,11 @@ def refuse_bad_numbers(path: Path, X: Rows, names: Sequence[str], place: Place) 
     ):
         columns, first = _found(X, names, place, is_bad)
         if columns:
-            raise _bad_values(path, what, columns, first, advice)
+            raise _bad_values(what, columns, first, advice)
 
 
-def _bad_values(
-    path: Path, what: str, columns: list[str], first: str, advice: str
-) -> UnreadableTable:
-    return UnreadableTable(
-        path,
+def _bad_values(what: str, columns: list[str], first: str, advice: str) -> Refusal:
+    return Refusal(
         f"has {what} in {count(len(columns), 'column')}: {some(columns, limit=10)}; the first is "
         f"in column {first}",
         advice=f"{advice}, or drop those rows or columns",
