@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from thresher.table_files import LabeledTable, read_table
 from thresher.table_files.arrow_cells import DATE, MISSING, look_at
-from thresher.table_files.delimited import DelimitedFile, _look_like_data
+from thresher.table_files.delimited import CsvFile, _look_like_data
 
 MAIL = "nr,words,from,urgent,spam\nm1,12,home,true,no\nm2,7,work,false,yes\nm3,7,home,True,no\n"
 
@@ -136,7 +136,7 @@ def test_rows_may_be_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.Mon
 def test_the_place_of_a_row_is_its_number_and_its_line(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text('a,b\n"x\ny",1\n\n2,3\n')
-    file = DelimitedFile(path, ",")
+    file = CsvFile(path)
     assert (file.place(0), file.place(1)) == ("row 0 (line 2)", "row 1 (line 5)")
     assert file.place(99) == "row 99"
 

@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 from table_files.written import NAMES, WRITERS, X, Y, csr_parts
-from thresher.table_files import read_table
+from thresher.table_files import find_table, read_table
 
 
 def dense(rows: Any) -> Any:
@@ -144,3 +144,10 @@ def test_unsorted_and_repeated_csr_entries_mean_what_scipy_means(tmp_path: Path)
     parts = {"X_data": [1.0, 2.0, 3.0], "X_indices": [1, 0, 1], "X_indptr": [0, 3, 3]}
     np.savez(tmp_path / "t.npz", **parts, X_shape=[2, 2], y=[0, 1])
     np.testing.assert_array_equal(read_table(tmp_path / "t.npz").X.toarray(), [[2, 4], [0, 0]])
+
+
+def test_a_table_is_found_by_its_name_whatever_its_format(tmp_path: Path) -> None:
+    WRITERS["t.tsv.gz"](tmp_path / "t.tsv.gz")
+    assert find_table(tmp_path, "t") == tmp_path / "t.tsv.gz"
+    assert find_table(tmp_path, "u") is None
+    assert find_table(tmp_path / "missing", "t") is None

@@ -11,7 +11,7 @@ svmlight.py, npz.py  formats with labels of their own
 To add a format, touch three files: write a module with a reader, a function of a `Path` and a
 `TableRequest` that returns a `LabeledTable`; name it in `READERS`; and add a writer to `WRITERS` in
 `tests/table_files/written.py`, so that every test of formats meets it. A format that pyarrow reads
-in batches only needs a subclass of `BatchFile`.
+in batches only needs a subclass of `BatchFile`: `partial(read_batches, ...)` is its reader.
 """
 
 from thresher.table_files.reading import find_table, read_table

@@ -29,7 +29,7 @@ MISSING = [
     "NaN", "nan", "-NaN", "-nan", "1.#QNAN", "-1.#QNAN", "1.#IND", "-1.#IND",
 ]
 # fmt: on
-TRUE, FALSE = ["true", "True", "TRUE"], ["false", "False", "FALSE"]
+BOOLEANS = ["true", "True", "TRUE", "false", "False", "FALSE"]
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(?i:inf|infinity|nan)$"
 DATE = (
     r"^([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4})"
@@ -37,8 +37,6 @@ DATE = (
 )
 INTEGER = r"^([+-]?[1-9][0-9]{0,17}|[+-]?0)$"
 PADDED = r"^[+-]?0[0-9]"  # 007 is a name, not the number 7
-
-# -- the library -------------------------------------------------------------------------------
 
 
 @functools.cache  # it is asked for with every piece of a column
@@ -67,7 +65,7 @@ def own_errors(explain: Callable[[str], Refusal | None] = lambda _: None) -> Ite
     pa = arrow()
     try:
         yield
-    except (Refusal, ThresherError):
+    except ThresherError:
         raise
     except (pa.ArrowException, OSError, UnicodeError, MemoryError, OverflowError) as error:
         raise explain(str(error)) or Refusal(
@@ -92,11 +90,17 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of a column: its kind (None if all is missing), and its numbers or texts."""
+    """A piece of a column: its kind (None if all is missing), where it has gaps, its numbers."""
 
     kind: Kind | None
+    missing: NDArray[np.bool_]
     numbers: FloatArray | None = None
-    texts: Any = None
+
+    @classmethod
+    def of_numbers(cls, numbers: FloatArray, kind: Kind = Kind.NUMBER) -> Piece:
+        """A piece whose cells are all numbers, or NaN for what is missing."""
+        missing = np.isnan(numbers)
+        return cls(None if missing.all() else kind, missing, numbers)
 
 
 def plain(array: Any) -> Any:
@@ -147,15 +151,14 @@ def look_at(array: Any) -> Piece:
     array = plain(array)
     types = arrow().types
     if len(array) == array.null_count:
-        return Piece(None, numbers=np.full(len(array), np.nan))
+        return Piece.of_numbers(np.full(len(array), np.nan))
     if is_text(array):
         return _look_at_texts(array)
     if types.is_boolean(array.type):
-        return Piece(Kind.BOOLEAN, numbers=_floats(array.cast(arrow().int8())))
+        return Piece.of_numbers(_floats(array), Kind.BOOLEAN)
     if is_numeric(array):
-        numbers = _floats(array)
-        return Piece(None if np.isnan(numbers).all() else Kind.NUMBER, numbers=numbers)
-    return Piece(Kind.DATE if types.is_temporal(array.type) else Kind.OTHER)
+        return Piece.of_numbers(_floats(array))
+    return Piece(Kind.DATE if types.is_temporal(array.type) else Kind.OTHER, missing_cells(array))
 
 
 def _look_at_texts(array: Any) -> Piece:
@@ -165,13 +168,11 @@ def _look_at_texts(array: Any) -> Piece:
         array = as_texts(array)
         numbers = _parsed(array)
     if numbers is not None:
-        return Piece(None if np.isnan(numbers).all() else Kind.NUMBER, numbers=numbers)
-    if pc.all(pc.is_in(array.drop_null(), value_set=pa.array(TRUE + FALSE))).as_py():
-        truth = pc.is_in(array, value_set=pa.array(TRUE))
-        truth = pc.if_else(pc.is_valid(array), truth, pa.scalar(None, pa.bool_()))
-        return Piece(Kind.BOOLEAN, numbers=_floats(truth.cast(pa.int8())))
+        return Piece.of_numbers(numbers)
+    if pc.all(pc.is_in(array.drop_null(), value_set=pa.array(BOOLEANS))).as_py():
+        return Piece.of_numbers(_floats(array.cast(pa.bool_())), Kind.BOOLEAN)
     are_dates = pc.all(pc.match_substring_regex(array, DATE)).as_py()
-    return Piece(Kind.DATE if are_dates else Kind.TEXT, texts=array)
+    return Piece(Kind.DATE if are_dates else Kind.TEXT, missing_cells(array))
 
 
 def _parsed(texts: Any) -> FloatArray | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thresher.memory import require_memory
 from thresher.table_files.arrow_cells import (
@@ -26,8 +25,7 @@ from thresher.table_files.columns import (
     Roles,
     all_features,
     assign_roles,
-    refuse_missing_values,
-    refuse_other_kinds,
+    refuse_unusable,
     wanted_features,
 )
 from thresher.table_files.table import (
@@ -40,6 +38,7 @@ from thresher.table_files.table import (
 from thresher.validation import FloatArray
 
 CELLS_AT_ONCE = 2**19
+NUMBERS_ONLY: tuple[Kind, ...] = ()
 
 
 class BatchFile:
@@ -59,79 +58,65 @@ class BatchFile:
         return f"row {row:,}"
 
 
-def read_batch_file(file: BatchFile, request: TableRequest) -> LabeledTable:
-    """The table in a file of batches."""
+def read_batches(
+    kind: Callable[[Path], BatchFile], path: Path, request: TableRequest
+) -> LabeledTable:
+    """The table in a file of this kind."""
+    file = kind(path)
     roles = assign_roles(file.names, request)
     wanted = None
     if request.features is not None:
         known = [name for name in file.names if name != roles.label]
         wanted = wanted_features(request.features, known, one_hot=request.one_hot)
     survey = _Survey(file, roles, request, wanted)
-    y, ids = survey.labels(), survey.ids()
-    survey.refuse_unusable_columns()
-    features = wanted or all_features(list(survey.columns.values()))
+    y, ids = None, np.arange(survey.n_rows)
+    if roles.label is not None:
+        y = labels_of(roles.label, survey.kept(roles.label), file.place)
+        refuse_other_than_two(y, roles.label, request)
+    if roles.id_column is not None:
+        ids = ids_of(roles.id_column, survey.kept(roles.id_column), file.place)
+    refuse_unusable(survey.columns, file.place)
+    features = wanted or all_features(survey.columns)
     X = _filled(file, features, survey.n_rows, request)
     names = [feature.name for feature in features]
     refuse_bad_numbers(X, names, file.place)
-    request.report_progress(file.n_bytes, file.n_bytes)
     arrow().default_memory_pool().release_unused()  # which it would keep for later files
     return LabeledTable(X, y, names, ids, roles.label)
 
 
 class _Survey:
-    """The first pass: what the columns hold, the number of rows, labels and ids."""
+    """The first pass: what the columns hold, the number of rows, and the label and id columns."""
 
     def __init__(
         self, file: BatchFile, roles: Roles, request: TableRequest, wanted: list[Feature] | None
     ) -> None:
-        self.file, self.roles, self.request, self.wanted = file, roles, request, wanted
-        names = roles.others if wanted is None else [feature.column for feature in wanted]
-        self.columns = {name: ColumnSummary(name, collect=request.one_hot) for name in names}
+        if wanted is None:
+            allowed = dict.fromkeys(roles.others, (Kind.TEXT,) if request.one_hot else NUMBERS_ONLY)
+        else:
+            one_hot = {f.column: f.value is not None for f in wanted}
+            allowed = {c: (Kind.TEXT, Kind.DATE) if one_hot[c] else NUMBERS_ONLY for c in one_hot}
+        self.columns = [ColumnSummary(name, allowed[name], request.one_hot) for name in allowed]
         self._kept: dict[str, list[Any]] = {
             name: [] for name in (roles.label, roles.id_column) if name is not None
         }
         self.n_rows = 0
-        for batch, n_bytes in file.batches(list(dict.fromkeys([*self.columns, *self._kept]))):
+        for batch, n_bytes in file.batches(list(dict.fromkeys([*allowed, *self._kept]))):
             self._add(batch)
             request.report_progress(n_bytes // 2, file.n_bytes)
         if self.n_rows == 0:
             raise Refusal("has columns but no rows", advice="check how it was written")
 
     def _add(self, batch: Any) -> None:
-        for name, summary in self.columns.items():
-            summary.add(batch.column(name), first_row=self.n_rows)
+        for column in self.columns:
+            column.add(batch.column(column.name), first_row=self.n_rows)
         for name, chunks in self._kept.items():
             chunks.append(plain(batch.column(name)))
         self.n_rows += batch.num_rows
 
-    def labels(self) -> NDArray[Any] | None:
-        """The labels, if they are requested."""
-        name = self.roles.label
-        if name is None:
-            return None
-        y = labels_of(name, self._joined(name), self.file.place)
-        refuse_other_than_two(y, name, self.request)
-        return y
-
-    def ids(self) -> NDArray[Any]:
-        """The ids: a column of the file, or row numbers from 0."""
-        name = self.roles.id_column
-        if name is None:
-            return np.arange(self.n_rows)
-        return ids_of(name, self._joined(name), self.file.place)
-
-    def _joined(self, name: str) -> Any:
+    def kept(self, name: str) -> Any:
+        """The whole label or id column."""
         with own_errors():
             return arrow().concat_arrays(self._kept[name])
-
-    def refuse_unusable_columns(self) -> None:
-        """Raise `Refusal` if a column cannot be used as numbers, or has missing cells."""
-        place, columns = self.file.place, self.columns.values()
-        encoded = {f.column for f in self.wanted or () if f.value is not None}
-        as_they_are = [c for c in columns if c.name not in encoded or c.kind is Kind.OTHER]
-        text_allowed = self.request.one_hot and self.wanted is None
-        refuse_other_kinds(as_they_are, place, text_allowed=text_allowed)
-        refuse_missing_values(columns, place)
 
 
 def _filled(
@@ -180,17 +165,7 @@ def _changed() -> Refusal:
 # -- Parquet and Arrow -------------------------------------------------------------------------
 
 
-def read_parquet(path: Path, request: TableRequest) -> LabeledTable:
-    """The table in a Parquet file."""
-    return read_batch_file(ParquetTable(path), request)
-
-
-def read_feather(path: Path, request: TableRequest) -> LabeledTable:
-    """The table in an Arrow file, of the random access format (Feather) or the streaming one."""
-    return read_batch_file(FeatherTable(path), request)
-
-
-class ParquetTable(BatchFile):
+class ParquetFile(BatchFile):
     """Parquet's row groups; one is held in memory with its dictionaries."""
 
     def __init__(self, path: Path) -> None:
@@ -203,7 +178,6 @@ class ParquetTable(BatchFile):
         return arrow("parquet").ParquetFile(self.path, pre_buffer=False, buffer_size=2**16)
 
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, int]]:
-        """Record batches of these columns, each with the number of bytes read by then."""
         n_done = 0
         step = max(1, CELLS_AT_ONCE // max(1, len(columns)))
         with own_errors(), self._open() as file:
@@ -213,8 +187,11 @@ class ParquetTable(BatchFile):
                 yield batch, self.n_bytes * n_done // max(1, self._n_rows)
 
 
-class FeatherTable(BatchFile):
-    """Arrow's record batches, which are mapped into memory and not copied."""
+class ArrowFile(BatchFile):
+    """Record batches in Arrow's random access format (Feather) or its streaming format.
+
+    They are mapped into memory and not copied.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -228,7 +205,6 @@ class FeatherTable(BatchFile):
         return ipc.open_file(file) if is_random_access else ipc.open_stream(file)
 
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, int]]:
-        """Record batches of these columns, each with the number of bytes read by then."""
         step = max(1, CELLS_AT_ONCE // max(1, len(columns)))
         with own_errors(), arrow().memory_map(str(self.path)) as file:
             for whole, share in _record_batches(self._open(file)):

@@ -10,17 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from thresher.table_files.arrow_cells import (
-    Kind,
-    Piece,
-    as_texts,
-    first_text,
-    is_text,
-    look_at,
-    missing_cells,
-    plain,
-)
-from thresher.table_files.table import Place, Refusal, TableRequest, missing_values
+from thresher.table_files.arrow_cells import Kind, as_texts, first_text, is_text, look_at, plain
+from thresher.table_files.table import Place, Refusal, TableRequest, bad_values
 from thresher.wording import count, nearest, quoted, shortened
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # which pandas writes into Parquet files
@@ -83,7 +74,7 @@ def _label(visible: Sequence[str], request: TableRequest) -> str:
         )
     if label is not None and label not in visible:
         raise Refusal(f"has no label column {quoted([label])}", advice=nearest(label, visible))
-    if label is None and not visible:
+    if not visible:
         raise Refusal("has no label column", advice="add one")
     chosen = visible[-1] if label is None else label
     if request.features is not None and chosen in request.features:
@@ -113,6 +104,7 @@ class ColumnSummary:
     Parameters
     ----------
     name : of the column
+    allowed : what it may hold besides numbers, true and false
     collect : whether the distinct texts are wanted
 
     Examples
@@ -126,6 +118,7 @@ class ColumnSummary:
     """
 
     name: str
+    allowed: tuple[Kind, ...] = ()
     collect: bool = False
     kind: Kind | None = None
     example: tuple[int, str] = (0, "")  # row and content of the first cell that is not a number
@@ -137,7 +130,9 @@ class ColumnSummary:
         """Take note of the next piece of the column."""
         array = plain(array)
         piece = look_at(array)
-        self._count_missing(piece, array, first_row)
+        if piece.missing.any() and not self.n_missing:
+            self.first_missing = first_row + int(piece.missing.argmax())
+        self.n_missing += int(np.count_nonzero(piece.missing))
         if piece.kind not in (None, Kind.NUMBER) and self.kind in (None, Kind.NUMBER):
             place, text = first_text(array)
             self.example = first_row + place, text
@@ -146,16 +141,6 @@ class ColumnSummary:
             self.kind = Kind.TEXT if mixed else piece.kind
         if self.collect and is_text(array) and len(self.values) <= MAX_VALUES:
             self.values.update(as_texts(array).unique().drop_null().to_pylist())
-
-    def _count_missing(self, piece: Piece, array: Any, first_row: int) -> None:
-        if piece.numbers is not None:
-            missing = np.isnan(piece.numbers)
-        else:
-            missing = missing_cells(array if piece.texts is None else piece.texts)
-        n_missing = int(np.count_nonzero(missing))
-        if n_missing and not self.n_missing:
-            self.first_missing = first_row + int(missing.argmax())
-        self.n_missing += n_missing
 
 
 WHAT_TO_DO = {
@@ -166,30 +151,24 @@ WHAT_TO_DO = {
 }
 
 
-def refuse_other_kinds(
-    columns: Sequence[ColumnSummary], place: Place, *, text_allowed: bool
-) -> None:
-    """Raise `Refusal` if a column holds neither numbers nor what may become numbers."""
+def refuse_unusable(columns: Sequence[ColumnSummary], place: Place) -> None:
+    """Raise `Refusal` if a column holds what it may not, or if a cell is missing."""
     for kind, advice in WHAT_TO_DO.items():
-        found = [column for column in columns if column.kind is kind]
-        if not found or (kind is Kind.TEXT and text_allowed):
-            continue
-        row, cell = found[0].example
-        raise Refusal(
-            f"has {count(len(found), 'column')} of {kind.value}: "
-            f"{quoted(column.name for column in found)}; the first is {shortened(cell)!r} in "
-            f"column {found[0].name!r}, {place(row)}",
-            advice=advice,
-        )
-
-
-def refuse_missing_values(columns: Iterable[ColumnSummary], place: Place) -> None:
-    """Raise `Refusal` if a cell is missing, with the columns that lack most."""
+        found = [c for c in columns if c.kind is kind and kind not in c.allowed]
+        if found:
+            row, cell = found[0].example
+            raise Refusal(
+                f"has {count(len(found), 'column')} of {kind.value}: "
+                f"{quoted(column.name for column in found)}; the first is {shortened(cell)!r} in "
+                f"column {found[0].name!r}, {place(row)}",
+                advice=advice,
+            )
     lacking = sorted((c for c in columns if c.n_missing), key=lambda c: -c.n_missing)
     if lacking:
         counted = [f"{c.name!r} ({c.n_missing:,})" for c in lacking]
         first = min(lacking, key=lambda c: c.first_missing)
-        raise missing_values(counted, f"{first.name!r}, {place(first.first_missing)}")
+        where = f"{first.name!r}, {place(first.first_missing)}"
+        raise bad_values("missing values", counted, where, "fill them in")
 
 
 # -- features ----------------------------------------------------------------------------------
@@ -223,7 +202,7 @@ def wanted_features(
             f"lacks {len(missing):,} of {count(len(wanted), 'required column')}: {quoted(missing)}",
             advice="text columns need --one-hot"
             if encoded
-            else "add them; the file that the model was learned from has them",
+            else "add the columns of the training file",
         )
     return [feature for feature in found.values() if feature is not None]
 
@@ -231,10 +210,9 @@ def wanted_features(
 def _feature(name: str, known: set[str], *, one_hot: bool) -> Feature | None:
     if name in known:
         return Feature(name, name)
-    ends = [place for place, character in enumerate(name) if character == "="] if one_hot else []
-    for end in ends:
-        if name[:end] in known:
-            return Feature(name, name[:end], name[end + 1 :])
+    for sign in re.finditer("=", name) if one_hot else ():
+        if name[: sign.start()] in known:
+            return Feature(name, name[: sign.start()], name[sign.end() :])
     return None
 
 

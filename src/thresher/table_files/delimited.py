@@ -12,34 +12,25 @@ from pathlib import Path
 from typing import IO, Any
 
 from thresher.table_files.arrow_cells import MISSING, arrow, own_errors
-from thresher.table_files.arrow_tables import BatchFile, read_batch_file
-from thresher.table_files.table import LabeledTable, Refusal, TableRequest
+from thresher.table_files.arrow_tables import BatchFile
+from thresher.table_files.table import Refusal
 from thresher.wording import count, quoted
 
 BLOCK = 2**21  # bytes parsed at once, unless the first rows are longer; some blocks are read ahead
 LONGEST = 2**26  # bytes of a line that are looked at
 
 
-def read_csv(path: Path, request: TableRequest) -> LabeledTable:
-    """The table in a file with commas between the cells."""
-    return read_batch_file(DelimitedFile(path, ","), request)
-
-
-def read_tsv(path: Path, request: TableRequest) -> LabeledTable:
-    """The table in a file with tabs between the cells."""
-    return read_batch_file(DelimitedFile(path, "\t"), request)
-
-
-class DelimitedFile(BatchFile):
-    """Lines of cells.
+class CsvFile(BatchFile):
+    """Lines of cells with commas between them.
 
     Every cell is read as text, because pyarrow would guess the types from the first block and
     stumble over the first cell of a later one that is different.
     """
 
-    def __init__(self, path: Path, delimiter: str) -> None:
+    delimiter = ","
+
+    def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self.delimiter = delimiter
         self._block_size = max(BLOCK, 4 * _length_of_first_lines(path))
         with own_errors(self._explain):
             self.names = list(self._open(arrow().OSFile(str(path)), None).schema.names)
@@ -55,12 +46,10 @@ class DelimitedFile(BatchFile):
             )
 
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, int]]:
-        """Record batches of these columns, each with the number of bytes read by then."""
         with own_errors(self._explain):
             # Not closed by us: pyarrow may be reading ahead, and closes it with its last reader.
             raw = arrow().OSFile(str(self.path))
-            reader = self._open(raw, columns)
-            while (batch := _next(reader)) is not None:
+            for batch in self._open(raw, columns):
                 yield batch, raw.tell()
 
     def place(self, row: int) -> str:
@@ -93,18 +82,17 @@ class DelimitedFile(BatchFile):
                 return wrong_encoding
             if "straddl" in reason:  # pyarrow's word for a row that does not fit in a block
                 return _too_long()
-            return _without_rows(path, delimiter) or _ragged(path, delimiter)
+            return _ragged(path, delimiter)
         except csv.Error:  # a cell beyond what Python's parser takes
             return _too_long()
         except (OSError, EOFError, zlib.error, UnicodeError):
             return None
 
 
-def _next(reader: Any) -> Any:
-    try:
-        return reader.read_next_batch()
-    except StopIteration:
-        return None
+class TsvFile(CsvFile):
+    """Lines of cells with tabs between them."""
+
+    delimiter = "\t"
 
 
 def _look_like_data(names: Sequence[str]) -> bool:
@@ -166,14 +154,6 @@ def _wrong_encoding(path: Path) -> Refusal | None:
     return None
 
 
-def _without_rows(path: Path, delimiter: str) -> Refusal | None:
-    records = list(itertools.islice(_records(path, delimiter), 2))
-    if len(records) == 2:
-        return None
-    problem = "has columns but no rows" if records else "is blank"
-    return Refusal(problem, advice="check how it was written")
-
-
 def _too_long() -> Refusal:
     return Refusal(
         "has a cell or a row that is too long",
@@ -183,11 +163,15 @@ def _too_long() -> Refusal:
 
 def _ragged(path: Path, delimiter: str) -> Refusal | None:
     records = _records(path, delimiter)
-    _, n_columns = next(records)
+    first_line, n_columns = next(records, (0, 0))
+    line = first_line
     for line, n_cells in records:
         if n_cells != n_columns:
             return Refusal(
                 f"has {count(n_cells, 'cell')} in line {line:,} but {count(n_columns, 'column')}",
                 advice="correct that line; put text that contains the delimiter in quotation marks",
             )
+    if line == first_line:
+        problem = "has columns but no rows" if n_columns else "is blank"
+        return Refusal(problem, advice="check how it was written")
     return None

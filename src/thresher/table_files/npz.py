@@ -44,8 +44,8 @@ def read_npz(path: Path, request: TableRequest) -> LabeledTable:
     refuse_other_label(request, LABEL)
     try:
         with zipfile.ZipFile(path) as archive:
-            return _table(path, _Arrays(archive), request)
-    except (Refusal, ThresherError):
+            return _table(_Arrays(archive), request)
+    except ThresherError:
         raise
     except DAMAGE as error:
         raise Refusal(
@@ -80,18 +80,19 @@ class _Arrays:
         with self.archive.open(member) as file:
             return np.asarray(npy.read_array(file, allow_pickle=False))
 
-    def vector(self, name: str, length: int, kinds: str, what: str) -> NDArray[Any]:
-        """An array of one dimension and this length."""
+    def take(self, name: str, kinds: str, what: str, *, length: int | None = None) -> NDArray[Any]:
+        """The array of this name, of one dimension and this length, or of two dimensions."""
         array = self[name]
-        if array.shape != (length,) or array.dtype.kind not in kinds:
+        is_right = array.ndim == 2 if length is None else array.shape == (length,)
+        if not is_right or array.dtype.kind not in kinds:
             raise Refusal(
                 f"has {name!r} with shape {array.shape} and type {array.dtype}",
-                advice=f"it must hold {length:,} {what}",
+                advice=f"it must hold {what if length is None else f'{length:,} {what}'}",
             )
         return array
 
 
-def _table(path: Path, arrays: _Arrays, request: TableRequest) -> LabeledTable:
+def _table(arrays: _Arrays, request: TableRequest) -> LabeledTable:
     X = _scaled_rows(arrays)
     n_rows, n_features = X.shape
     refuse_width(n_features)
@@ -109,7 +110,6 @@ def _table(path: Path, arrays: _Arrays, request: TableRequest) -> LabeledTable:
         X = pick_columns(X, columns) if is_sparse(X) else np.ascontiguousarray(X[:, columns])
         names = list(request.features)
     refuse_bad_numbers(X, names, "row {:,}".format)
-    request.report_progress(path.stat().st_size, path.stat().st_size)
     return LabeledTable(X, y, names, ids, LABEL if request.with_labels else None)
 
 
@@ -120,7 +120,7 @@ def _names(arrays: _Arrays, n_features: int) -> list[str]:
         names = found.tobytes().decode("utf-8").split("\n")
         if len(names) == n_features:
             return names
-    return [str(name) for name in arrays.vector("feature_names", n_features, "U", "strings")]
+    return [str(name) for name in arrays.take("feature_names", "U", "strings", length=n_features)]
 
 
 def _scaled_rows(arrays: _Arrays) -> Rows:
@@ -141,12 +141,7 @@ def _scaled_rows(arrays: _Arrays) -> Rows:
 
 def _rows(arrays: _Arrays) -> Rows:
     if "X" in arrays.names:
-        X = arrays["X"]
-        if X.ndim != 2 or X.dtype.kind not in "fiub":
-            raise Refusal(
-                f"has 'X' with shape {X.shape} and type {X.dtype}",
-                advice="it must be a matrix of numbers",
-            )
+        X = arrays.take("X", "fiub", "a matrix of numbers")
         if not len(X):
             raise Refusal("has no rows in 'X'", advice="check how it was written")
         with np.errstate(over="ignore"):  # long doubles; the infinite ones are refused later
@@ -188,7 +183,7 @@ def _csr(
 def _labels(arrays: _Arrays, n_rows: int, request: TableRequest) -> NDArray[Any]:
     if LABEL not in arrays.names:
         raise Refusal(f"has no array {LABEL!r} of labels", advice=nearest(LABEL, arrays.names))
-    y = arrays.vector(LABEL, n_rows, "fiubU", "labels")
+    y = arrays.take(LABEL, "fiubU", "labels", length=n_rows)
     if y.dtype.kind == "b":
         y = np.where(y, "true", "false")
     missing = ~np.isfinite(y) if y.dtype.kind == "f" else y == "" if y.dtype.kind == "U" else y != y
@@ -202,4 +197,4 @@ def _ids(arrays: _Arrays, n_rows: int, name: str | None) -> NDArray[Any]:
         return np.arange(n_rows)
     if name not in arrays.names or name in ("X", LABEL, "feature_names", "X_scale", *PARTS):
         raise Refusal(f"has no id array {quoted([name])}", advice=nearest(name, arrays.names))
-    return arrays.vector(name, n_rows, "iuU", "integers or strings")
+    return arrays.take(name, "iuU", "integers or strings", length=n_rows)

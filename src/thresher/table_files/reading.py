@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 from thresher.errors import UnreadableTable
-from thresher.table_files.arrow_tables import read_feather, read_parquet
-from thresher.table_files.delimited import read_csv, read_tsv
+from thresher.table_files.arrow_tables import ArrowFile, ParquetFile, read_batches
+from thresher.table_files.delimited import CsvFile, TsvFile
 from thresher.table_files.npz import read_npz
 from thresher.table_files.svmlight import read_svmlight
 from thresher.table_files.table import LabeledTable, Progress, Refusal, TableRequest
@@ -18,13 +18,13 @@ from thresher.wording import quoted, some
 Reader: TypeAlias = Callable[[Path, TableRequest], LabeledTable]
 
 READERS: dict[str, Reader] = {
-    ".csv": read_csv,
-    ".csv.gz": read_csv,
-    ".tsv": read_tsv,
-    ".tsv.gz": read_tsv,
-    ".parquet": read_parquet,
-    ".arrow": read_feather,
-    ".feather": read_feather,
+    ".csv": partial(read_batches, CsvFile),
+    ".csv.gz": partial(read_batches, CsvFile),
+    ".tsv": partial(read_batches, TsvFile),
+    ".tsv.gz": partial(read_batches, TsvFile),
+    ".parquet": partial(read_batches, ParquetFile),
+    ".arrow": partial(read_batches, ArrowFile),
+    ".feather": partial(read_batches, ArrowFile),
     ".svm": read_svmlight,
     ".svmlight": read_svmlight,
     ".libsvm": read_svmlight,
@@ -71,8 +71,7 @@ def read_table(
 
     Raises
     ------
-    UnreadableTable : the file is not such a table; the message says what is wrong, where, and what
-        to do
+    UnreadableTable : the file is not such a table; the message says why, where, and what to do
     NotEnoughMemory : the table would not fit
 
     Examples
@@ -98,21 +97,17 @@ def read_table(
     )
     path = Path(path)
     try:
-        reader = _reader_of(path)
         _refuse_other_than_files(path)
-        return reader(path, request)
+        table = _reader_of(path)(path, request)
     except Refusal as refusal:
         raise UnreadableTable(path, refusal.problem, advice=refusal.advice) from refusal
+    n_bytes = path.stat().st_size
+    request.report_progress(n_bytes, n_bytes)
+    return table
 
 
 def find_table(folder: str | Path, name: str) -> Path | None:
-    """The file of that name in a folder, with any extension that can be read; None if none exists.
-
-    Examples
-    --------
-    >>> find_table("no such folder", "mail") is None
-    True
-    """
+    """The file of that name in a folder, with any supported extension; None if there is none."""
     paths = (Path(folder) / f"{name}{suffix}" for suffix in READERS)
     return next((path for path in paths if path.is_file()), None)
 
@@ -134,12 +129,9 @@ def _names(features: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def _reader_of(path: Path) -> Reader:
-    name = path.name.lower()
-    for suffix in sorted(READERS, key=len, reverse=True):
-        if name.endswith(suffix):
-            return READERS[suffix]
-    if path.is_dir():
-        raise Refusal("is a folder", advice="give a file in it")
+    for suffix, reader in READERS.items():
+        if path.name.lower().endswith(suffix):
+            return reader
     found = f"the extension {quoted([path.suffix])}" if path.suffix else "no extension"
     raise Refusal(f"has {found}", advice=f"supported are {some(READERS)}")
 
@@ -153,15 +145,11 @@ def _refuse_other_than_files(path: Path) -> None:
         if not path.is_file():
             raise Refusal("is a device or a pipe, not a file", advice="save it first")
         with path.open("rb") as file:
-            n_bytes = os.fstat(file.fileno()).st_size
+            is_empty = not file.read(1)
     except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
-        if isinstance(error, Refusal):
-            raise
         reason = getattr(error, "strerror", None) or error
-        raise Refusal(
-            f"cannot be opened ({reason})", advice="check its name and its permissions"
-        ) from error
-    if n_bytes == 0:
+        raise Refusal(f"cannot be opened ({reason})", advice="check its permissions") from error
+    if is_empty:
         raise Refusal("is empty", advice="check how it was written")
 
 

@@ -6,10 +6,8 @@ import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thresher.memory import require_memory
 from thresher.table_files.columns import refuse_other_label
@@ -46,7 +44,6 @@ def read_svmlight(path: Path, request: TableRequest) -> LabeledTable:
         )
     require_memory(2 * path.stat().st_size, "the entries of an svmlight file")
     rows, labels = _load(path)
-    request.report_progress(path.stat().st_size, path.stat().st_size)
     X, names = _features(rows, request)
     refuse_bad_numbers(X, names, lambda row: _place(path, row))
     ids = np.arange(X.shape[0])
@@ -55,7 +52,8 @@ def read_svmlight(path: Path, request: TableRequest) -> LabeledTable:
     if not np.isfinite(labels).all():
         place = _place(path, int(np.flatnonzero(~np.isfinite(labels))[0]))
         raise Refusal(f"has a label that is not a finite number in {place}", advice="correct it")
-    y = _integers_if_whole(labels)
+    are_integers = (np.abs(labels) < 2**53).all() and np.array_equal(labels, np.trunc(labels))
+    y = labels.astype(np.int64) if are_integers else labels
     refuse_other_than_two(y, LABEL, request)
     return LabeledTable(X, y, names, ids, LABEL)
 
@@ -93,15 +91,6 @@ def _index(name: str, n_known: int) -> int:
     return int(name) if int(name) < n_known else -1
 
 
-def _integers_if_whole(labels: FloatArray) -> NDArray[Any]:
-    if (np.abs(labels) < 2**53).all() and np.array_equal(labels, np.trunc(labels)):
-        return labels.astype(np.int64)
-    return labels
-
-
-# -- lines -------------------------------------------------------------------------------------
-
-
 def _contents(path: Path) -> Iterator[tuple[int, bytes]]:
     """The lines that are rows, without comments, and their numbers."""
     with path.open("rb") as file:
@@ -118,15 +107,14 @@ def _place(path: Path, row: int) -> str:
 
 def _damage(path: Path, error: Exception) -> Refusal:
     """What is wrong with the file, and where, which scikit-learn's parser does not say."""
+    problem = one_line(error, 150)
     for number, content in _contents(path):
         indices = [int(index) for index in _INDEX.findall(content)]
         ascending = all(first < second for first, second in itertools.pairwise(indices))
         if not _LINE.fullmatch(content) or not ascending:
-            return Refusal(
-                f"is not a valid svmlight file: line {number:,} is "
-                f"{one_line(content.decode(errors='replace'))!r}",
-                advice="write a label and index:value pairs in ascending order, as in -1 3:0.5 7:2",
-            )
+            problem = f"line {number:,} is {one_line(content.decode(errors='replace'))!r}"
+            break
     return Refusal(
-        f"is not a valid svmlight file ({one_line(error, 150)})", advice="check how it was written"
+        f"is not a valid svmlight file: {problem}",
+        advice="write a label and index:value pairs in ascending order, as in -1 3:0.5 7:2",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from thresher.memory import require_memory
-from thresher.validation import FloatArray, Rows, is_sparse, sum_of_squares
+from thresher.validation import Rows, is_sparse, sum_of_squares
 from thresher.wording import count, shortened, some
 
 Progress: TypeAlias = Callable[[int, int], None]  # called with the bytes read so far, and in total
@@ -19,22 +19,11 @@ Place: TypeAlias = Callable[[int], str]  # where a row, counted from 0, stands i
 
 MAX_FEATURES = 10_000_000  # beyond, an index is a mistake, and the names alone would take a GB
 LARGEST = 1e100  # what solvers can square and add up
-AT_ONCE = 2**20  # entries that are looked at together
 
 
 @dataclass(frozen=True)
 class TableRequest:
-    """What a caller wants from a file, whatever its format.
-
-    Parameters
-    ----------
-    label : the label column; None for the last column, or for a format's own labels
-    id_column : the column that identifies the rows; None for row numbers
-    one_hot : whether a text column becomes one column per value
-    features : the columns that the table must have, in this order; None for all columns
-    with_labels : whether labels are read
-    progress : called as reading goes on
-    """
+    """What a caller wants from a file, whatever its format: the parameters of `read_table`."""
 
     label: str | None = None
     id_column: str | None = None
@@ -60,12 +49,6 @@ class LabeledTable:
     feature_names : the d names of the columns of X
     ids : (n,) the values of the id column, or the row numbers from 0
     label_name : the label column; None if no labels were requested
-
-    Examples
-    --------
-    >>> table = LabeledTable(np.eye(2), np.array(["a", "b"]), ["x", "z"], np.arange(2), "y")
-    >>> table.n_rows
-    2
     """
 
     X: Rows
@@ -124,11 +107,6 @@ def refuse_other_than_two(labels: NDArray[Any], name: str, request: TableRequest
     )
 
 
-def missing_values(columns: list[str], first: str) -> Refusal:
-    """The error about missing values in these columns, each given with its count."""
-    return _bad_values("missing values", columns, first, "fill them in")
-
-
 def refuse_bad_numbers(X: Rows, names: Sequence[str], place: Place) -> None:
     """Raise `Refusal` if an entry is NaN, infinite or too large.
 
@@ -138,60 +116,38 @@ def refuse_bad_numbers(X: Rows, names: Sequence[str], place: Place) -> None:
     Traceback (most recent call last):
     thresher.table_files.table.Refusal: has infinite values in 1 column: 'b' (1); the first ...
     """
-    if all(sum_of_squares(values) < LARGEST for _, values in _pieces(X)):
+    entries = X.data if is_sparse(X) else X
+    if sum_of_squares(entries) < LARGEST:
         return
     for what, advice, is_bad in (
         ("missing values", "fill them in", np.isnan),
         ("infinite values", "replace them", np.isinf),
-        (f"values beyond ±{LARGEST:g}", "correct them, change units", _is_large),
+        (f"values beyond ±{LARGEST:g}", "correct them, change units", lambda x: abs(x) > LARGEST),
     ):
-        columns, first = _found(X, names, place, is_bad)
-        if columns:
-            raise _bad_values(what, columns, first, advice)
+        bad: NDArray[np.bool_] = is_bad(entries)
+        if bad.any():
+            counts, row, column = _counts_and_first(X, bad)
+            worst = [int(i) for i in np.argsort(-counts, kind="stable") if counts[i]]
+            counted = [f"{names[i]!r} ({counts[i]:,})" for i in worst]
+            raise bad_values(what, counted, f"{names[column]!r}, {place(row)}", advice)
 
 
-def _bad_values(what: str, columns: list[str], first: str, advice: str) -> Refusal:
+def _counts_and_first(X: Rows, bad: NDArray[np.bool_]) -> tuple[NDArray[Any], int, int]:
+    """The number of bad entries in each column, and row and column of the first one."""
+    first = int(bad.argmax())
+    if is_sparse(X):
+        row = int(np.searchsorted(X.indptr, first, side="right")) - 1
+        return np.bincount(X.indices[bad], minlength=X.shape[1]), row, int(X.indices[first])
+    return bad.sum(axis=0), *divmod(first, X.shape[1])
+
+
+def bad_values(what: str, columns: list[str], first: str, advice: str) -> Refusal:
+    """The refusal of these columns, each given with its count of bad values."""
     return Refusal(
         f"has {what} in {count(len(columns), 'column')}: {some(columns, limit=10)}; the first is "
         f"in column {first}",
         advice=f"{advice}, or drop those rows or columns",
     )
-
-
-def _is_large(values: FloatArray) -> NDArray[np.bool_]:
-    return np.abs(values) > LARGEST
-
-
-def _pieces(X: Rows) -> Iterator[tuple[int, FloatArray]]:
-    """Some entries at a time: the first row (or entry, if sparse), and the values."""
-    entries = X.data if is_sparse(X) else X
-    step = max(1, AT_ONCE // (1 if is_sparse(X) else X.shape[1]))
-    for start in range(0, len(entries), step):
-        yield start, entries[start : start + step]
-
-
-def _found(
-    X: Rows, names: Sequence[str], place: Place, is_bad: Callable[[FloatArray], NDArray[Any]]
-) -> tuple[list[str], str]:
-    """The columns with bad entries, most first, with counts; and where the first one is."""
-    counts = np.zeros(len(names), dtype=np.int64)
-    first = ""
-    for start, values in _pieces(X):
-        bad = np.argwhere(is_bad(values))
-        if not bad.size:
-            continue
-        if is_sparse(X):
-            columns = X.indices[start + bad[:, 0]]
-            row = int(np.searchsorted(X.indptr, start + bad[0, 0], side="right")) - 1
-        else:
-            columns, row = bad[:, 1], start + int(bad[0, 0])
-        counts += np.bincount(columns, minlength=len(names))
-        first = first or f"{names[columns[0]]!r}, {place(row)}"
-    worst = [int(i) for i in np.argsort(-counts, kind="stable") if counts[i]]
-    return [f"{names[i]!r} ({counts[i]:,})" for i in worst], first
-
-
-# -- sparse rows -------------------------------------------------------------------------------
 
 
 def pick_columns(X: Any, columns: list[int]) -> Any:
@@ -213,10 +169,7 @@ def pick_columns(X: Any, columns: list[int]) -> Any:
 
 
 def tidy_csr(X: Any) -> Any:
-    """The rows as a CSR array with sorted indices, of 32 bits where they suffice."""
+    """The rows as a CSR array with sorted indices, without repeated ones."""
     rows = sp.csr_array(X, dtype=np.float64)
     rows.sum_duplicates()
-    if max(rows.nnz, *rows.shape) < 2**31:
-        rows.indices = rows.indices.astype(np.int32, copy=False)
-        rows.indptr = rows.indptr.astype(np.int32, copy=False)
     return rows
