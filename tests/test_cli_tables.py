@@ -318,7 +318,7 @@ FAILURES = {
     "learn .": "is a folder",
     "learn notes.txt": "supported are .csv",
     "predict no.json mail.csv --out p.csv": "no.json",
-    "predict mail.csv mail.csv --out p.csv": "is not a file that Thresher can read",
+    "predict mail.csv mail.csv --out p.csv": "cannot read mail.csv (not valid JSON",
     "predict . mail.csv --out p.csv": "it is a folder",
 }
 FILES = {
