@@ -169,13 +169,6 @@ def test_misuse_is_one_line_and_exit_code_2(
     assert message in done.stderr
 
 
-def test_an_unknown_adversary_is_answered_with_the_known_ones(tmp_path: Path) -> None:
-    done = thresher(*SMALL, "--adversary", "nonsense", folder=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert len(done.stderr.splitlines()) == 1
-    assert all(name in done.stderr for name in ADVERSARIES)
-
-
 @dataclass(frozen=True)
 class Broken(LabelFlip):
     """An adversary that fails when the learner is in its second phase."""

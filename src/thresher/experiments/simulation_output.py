@@ -168,15 +168,7 @@ def describe_spec(spec: SimulationSpec) -> str:
 
 
 def describe_phases(run: SimulatedRun) -> str:
-    """Two tables: what each phase drew and trusted, and what it proved, paid and learned.
-
-    Examples
-    --------
-    >>> from thresher.experiments import run_simulation
-    >>> run = run_simulation(SimulationSpec(n_features=20, sparsity=2, label_budget=60), seed=0)
-    >>> describe_phases(run).splitlines()[0]
-    'Seed 0: finished'
-    """
+    """Two tables: what each phase drew and trusted, and what it proved, paid and learned."""
     head = f"Seed {run.seed}: {run.status}"
     if run.message:
         head += f" ({' '.join(run.message.split())})"
@@ -231,15 +223,7 @@ _LEARNED: Mapping[str, _Cell] = {
 
 
 def describe_seeds(runs: Sequence[SimulatedRun]) -> str:
-    """How the finished runs compare, and everything that went wrong.
-
-    Examples
-    --------
-    >>> from thresher.experiments import run_simulation
-    >>> run = run_simulation(SimulationSpec(n_features=20, sparsity=2, label_budget=60), seed=0)
-    >>> describe_seeds([run]).splitlines()[0]
-    '1 of 1 seeds finished'
-    """
+    """How the finished runs compare, and everything that went wrong."""
     finished = [run for run in runs if run.status == "finished"]
     parts = [f"{len(finished)} of {len(runs)} seeds finished"]
     if finished:
