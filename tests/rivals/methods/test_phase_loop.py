@@ -107,10 +107,10 @@ def test_a_dense_loop_uses_every_feature() -> None:
 
 
 def test_a_loop_that_assumes_true_labels_ignores_the_noise_rate() -> None:
-    told = Task(n_features=20, sparsity=3, noise_rate=0.3, label_budget=200)
+    noisy = Task(n_features=20, sparsity=3, noise_rate=0.3, label_budget=200)
     answers = [
         METHODS["balcan-long"].learn(oracle(), task, np.random.default_rng(0))
-        for task in (told, replace(told, noise_rate=0.0))
+        for task in (noisy, replace(noisy, noise_rate=0.0))
     ]
     np.testing.assert_array_equal(*answers)
 

@@ -127,12 +127,7 @@ class L1Polynomial:
             raise ValueError(f"degree must be 1 or 2, got {self.degree!r}")
 
     def __call__(self, source: Source, task: Task, _rng: np.random.Generator) -> FloatArray:
-        """The halfspace, of unit length.
-
-        Raises
-        ------
-        LearningStopped : the linear program was not solved
-        """
+        """The halfspace, of unit length."""
         X, y = draw_sample(source, task)
         means = np.abs(average(y[:, None] * X))
         features = np.argsort(-means, kind="stable")[: self.max_features]

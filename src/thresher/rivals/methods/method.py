@@ -127,7 +127,7 @@ def average(signed_rows: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class KeepLargest:
-    """A dense method, cut to the largest entries of its halfspace, as many as the task's sparsity.
+    """A dense method, cut to the s largest entries of its halfspace.
 
     Methods older than attribute-efficiency return a dense vector, whose error is that of d
     features even if only s matter. This last step lets them use the sparsity that Thresher knows,
