@@ -1,4 +1,4 @@
-"""Files that are written at once: whoever looks sees the old content or the new, never a part."""
+"""Files that are written atomically: a reader sees the old content or the new, never a part."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any, BinaryIO
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[BinaryIO]:
-    """A file to write to, which takes the place of `path` when the block ends without an error.
+    """A file to write to, which replaces `path` when the block ends without an error.
 
-    Until then it lies beside it under the name `path` + ".part"; after an error, or an interrupt,
-    it is gone and `path` is as it was. What is no file but a device or a pipe is written directly.
+    Until then it lies beside it under the name `path` + ".part"; after an error or an interrupt it
+    is removed, and `path` is unchanged. A device or a pipe is written directly.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text in UTF-8, at once.
+    """Write a text in UTF-8, atomically.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def write_csv(path: str | Path, head: Sequence[str], lines: Iterable[Sequence[Any]]) -> None:
-    """Write a CSV file in UTF-8, at once.
+    """Write a CSV file in UTF-8, atomically.
 
     Examples
     --------

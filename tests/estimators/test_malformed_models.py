@@ -31,7 +31,7 @@ def holding(content: str | bytes) -> Make:
 
 
 def many(unit: str) -> str:
-    """A list of one value again and again, as long as a file may be."""
+    """A list of one value again and again, just below the largest size of a file."""
     return "[" + ",".join([unit] * ((MAX_BYTES - 2_000) // (len(unit) + 1))) + "]"
 
 
@@ -199,7 +199,7 @@ TEXTS: dict[str, tuple[str | bytes, str]] = {
     "deep weights": (text_with("weights", deep("[", "]", 500)), "weights is nested"),
 }
 
-# -- as large as a file may be, or larger ----------------------------------------------------------
+# -- near the largest size of a file, or above it
 
 
 def sparse_file(n_bytes: int) -> Make:

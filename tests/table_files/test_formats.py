@@ -47,12 +47,12 @@ def test_features_are_taken_in_the_order_asked_for(tmp_path: Path, name: str) ->
 @pytest.mark.parametrize("name", WRITERS)
 def test_progress_goes_up_to_the_size_of_the_file(tmp_path: Path, name: str) -> None:
     WRITERS[name](tmp_path / name)
-    told: list[tuple[int, int]] = []
-    read_table(tmp_path / name, progress=lambda done, total: told.append((done, total)))
+    reported: list[tuple[int, int]] = []
+    read_table(tmp_path / name, progress=lambda done, total: reported.append((done, total)))
     size = (tmp_path / name).stat().st_size
-    assert told == sorted(told)
-    assert told[-1] == (size, size)
-    assert {total for _, total in told} == {size}
+    assert reported == sorted(reported)
+    assert reported[-1] == (size, size)
+    assert {total for _, total in reported} == {size}
 
 
 def test_sparse_formats_stay_sparse(tmp_path: Path) -> None:

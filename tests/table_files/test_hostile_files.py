@@ -12,7 +12,7 @@ from thresher.errors import ThresherError
 from thresher.table_files import read_table
 
 KINDS = [name for name in WRITERS if name not in ("T.CSV", "t.svmlight", "t.libsvm")]
-# 10 formats of 32 damages each, of which every one is drawn from a seed of its own.
+# For each of 10 formats; every damage has its own seed.
 N_DAMAGES = 32
 
 

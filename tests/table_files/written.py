@@ -15,7 +15,7 @@ import pyarrow.parquet as parquet
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
-NAMES = ["1", "2", "3"]  # which svmlight would call them, too
+NAMES = ["1", "2", "3"]  # svmlight has no other names
 X = np.array([[0.5, 0.0, -3.0], [0.1, 2e-300, 1e17], [0.0, 1 / 3, 7.0], [-0.25, 0.0, 1.0]])
 Y = np.array([1, -1, -1, 1])
 

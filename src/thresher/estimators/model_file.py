@@ -1,7 +1,7 @@
 """A model as a plain JSON file.
 
 Nothing in it is code, and nothing is unpickled: a file from a stranger is read as numbers and text,
-each of which is checked.
+and every value is checked.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _REFUSED = (ValueError, TypeError, KeyError, RecursionError, OverflowError)
 
 
 def save_model(model: HalfspaceModel, path: str | Path) -> None:
-    """Write a model to a JSON file, at once: an interrupt leaves the old file or the new one.
+    """Write a model to a JSON file, atomically: an interrupt leaves the old file or the new one.
 
     Raises
     ------

@@ -158,7 +158,7 @@ def _rows(arrays: _Arrays) -> Rows:
 def _csr(
     data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: NDArray[Any]
 ) -> Rows:
-    """The matrix of these parts, of which none is trusted: a wrong index would reach any memory."""
+    """The matrix of these parts. None is trusted: a wrong index would read foreign memory."""
     try:
         if data.dtype.kind not in "fiub" or shape.shape != (2,):
             raise ValueError("X_data must hold numbers, and X_shape two of them")
