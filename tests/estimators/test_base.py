@@ -16,7 +16,7 @@ N_PHASES = fitted(TABLE.X, TABLE.y).n_iter_
 
 
 class Recorder:
-    """Writes down what it is told, and asks to stop after some phases."""
+    """Records its calls, and asks to stop after some phases."""
 
     def __init__(self, stop_after: int = 100) -> None:
         self.stop_after = stop_after
@@ -171,7 +171,7 @@ def test_callbacks_do_not_change_the_choice() -> None:
     assert chosen(Recorder()).coef_.tobytes() == chosen().coef_.tobytes()
 
 
-def test_the_number_of_fits_is_told_beforehand() -> None:
+def test_the_number_of_fits_is_known_beforehand() -> None:
     class Counter(Recorder):
         def on_fit_task_begin(self, _: Any, context: Any) -> None:
             totals.append(context.max_subtasks)

@@ -24,6 +24,7 @@ import thresher.memory
 from estimators.small import QUICK, angle, fitted, planted, quick, table
 from thresher import HalfspaceClassifier, HalfspaceClassifierCV
 from thresher.errors import DistrustedClass, NotEnoughMemory
+from thresher.estimators.checks import check_switch
 from thresher.estimators.columns import ColumnScaling, HomogeneousRows
 from thresher.learning import TheorySchedule
 from thresher.validation import seed_from
@@ -134,7 +135,7 @@ def test_the_second_label_is_the_positive_side() -> None:
         (np.ones(200), "only one class is present: every label in y is 1.0"),
         (np.arange(200) % 3, "y has 3 distinct labels"),
         (TABLE.X[:, 0], "Unknown label type: continuous"),
-        (np.array([None, "a"] * 100, dtype=object), "y"),
+        (np.array([None, "a"] * 100, dtype=object), "Unknown label type: unknown"),
     ],
     ids=["one", "three", "numbers", "none"],
 )
@@ -317,11 +318,13 @@ def test_a_parameter_outside_its_range_is_named(parameter: str, value: Any, erro
 
 
 @pytest.mark.parametrize("name", ["fit_intercept", "scale", "label_aware"])
-def test_zero_and_one_mean_false_and_true(name: str) -> None:
-    for off, on in ((0, 1), (np.int64(0), np.int64(1)), (np.False_, np.True_)):
-        assert same(quick(TABLE.X, TABLE.y, **{name: on}), quick(TABLE.X, TABLE.y))
-        without = quick(TABLE.X, TABLE.y, **{name: False})
-        assert same(quick(TABLE.X, TABLE.y, **{name: off}), without)
+def test_zero_means_false(name: str) -> None:
+    assert same(*(quick(TABLE.X, TABLE.y, **{name: off}) for off in (0, False)))
+
+
+@pytest.mark.parametrize("kind", [int, bool, np.int64, np.uint8, np.bool_])
+def test_a_switch_takes_zero_and_one_of_any_integer_type(kind: Any) -> None:
+    assert [check_switch(kind(value), "scale") for value in (0, 1)] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -462,7 +465,7 @@ def test_a_fit_takes_no_more_memory_than_it_reckons_with() -> None:
 
 
 def small_class() -> tuple[np.ndarray, np.ndarray]:
-    """Clean rows of which one in fifty belongs to the second class."""
+    """Clean rows; one in fifty belongs to the second class."""
     rows = np.random.default_rng(0).standard_normal((1000, 5))
     return rows, rows[:, 0] > np.quantile(rows[:, 0], 0.98)
 

@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 from estimators.hostile import CASES, FOR_ROWS, N_FEATURES, Case, X, Y
 from estimators.small import QUICK, TYPED, angle, outcome, quick, table
 from thresher import HalfspaceClassifier
-from thresher.errors import UncertifiedPhase
+from thresher.errors import LearningStopped, UncertifiedPhase
 
 MOST_SECONDS = 5.0
 
@@ -27,8 +27,8 @@ def classifier(**parameters: Any) -> HalfspaceClassifier:
     return HalfspaceClassifier(**{**options, **parameters})
 
 
-def test_there_are_enough_cases() -> None:
-    assert len({case.name for case in CASES}) == len(CASES) >= 64
+def test_every_case_has_a_name_of_its_own() -> None:
+    assert len({case.name for case in CASES}) == len(CASES)
 
 
 # -- the named cases -------------------------------------------------------------------------
@@ -99,15 +99,25 @@ PARAMETERS = st.fixed_dictionaries(
 
 
 def learn_anything(table: np.ndarray, parameters: dict[str, Any], data: st.DataObject) -> None:
-    """Fit to any table with any parameters, and predict for it: typed errors, or finite results."""
+    """Fit to any table with any parameters: what is valid is learned, and the rest is refused."""
     n_rows = table.shape[0]
     y = data.draw(hnp.arrays(np.int64, n_rows, elements=st.integers(0, 1)))
     result = outcome(classifier(**parameters), table, y)
+    if is_valid(table, y, parameters):
+        is_learned = isinstance(result, HalfspaceClassifier | LearningStopped)
+        assert is_learned or "rescale X" in str(result), repr(result)  # entries of 1e-300
+    else:
+        assert isinstance(result, TypeError | ValueError), "was learned"
     if isinstance(result, HalfspaceClassifier):
         assert np.isfinite(result.decision_function(table)).all()
         assert set(result.predict(table)) <= {0, 1}
-    else:
-        assert str(result)
+
+
+def is_valid(table: np.ndarray, y: np.ndarray, parameters: dict[str, Any]) -> bool:
+    """Whether there is something to learn from, with parameters in their ranges."""
+    is_table = table.ndim == 2 and np.isfinite(table).all() and len(set(y)) == 2
+    rate, reach = parameters["noise_rate"], parameters["reach"]
+    return bool(is_table and parameters["sparsity"] and 0 <= rate < 0.5 and 0 < reach < np.inf)
 
 
 HOSTILE = {"deadline": None, "suppress_health_check": list(HealthCheck)}
