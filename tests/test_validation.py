@@ -19,6 +19,7 @@ from thresher.validation import (
     check_radii,
     check_radius,
     check_rows,
+    check_switch,
     check_symmetric,
     check_vector,
     check_vectors,
@@ -103,6 +104,11 @@ def test_a_count_is_an_integer_of_at_least_the_minimum() -> None:
 def test_what_is_no_integer_is_named_with_its_type(value: object) -> None:
     with pytest.raises(TypeError, match=f"x must be an integer, .* of type {type(value).__name__}"):
         check_count(value, "x")
+
+
+@pytest.mark.parametrize("kind", [int, bool, np.int64, np.uint8, np.bool_])
+def test_a_switch_takes_zero_and_one_of_any_integer_type(kind: Any) -> None:
+    assert [check_switch(kind(value), "scale") for value in (0, 1)] == [False, True]
 
 
 # -- vectors ---------------------------------------------------------------------------------

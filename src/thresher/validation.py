@@ -97,6 +97,22 @@ def check_count(value: object, name: str, *, minimum: int = 1) -> int:
     return int(value)
 
 
+def check_switch(value: object, name: str) -> bool:
+    """The value as a bool; 0 and 1 count as False and True.
+
+    Examples
+    --------
+    >>> check_switch(True, "scale"), check_switch(0, "scale")
+    (True, False)
+    >>> check_switch("no", "scale")
+    Traceback (most recent call last):
+    TypeError: scale must be True or False, got 'no'
+    """
+    if isinstance(value, (bool, np.bool_, int, np.integer)) and value in (0, 1):
+        return bool(value)
+    raise TypeError(f"{name} must be True or False, got {value!r}")
+
+
 def _as_float_array(values: object, name: str) -> FloatArray:
     try:
         array = np.asarray(values)
@@ -121,16 +137,38 @@ def sum_of_squares(array: FloatArray) -> float:
         return float(np.square(array).sum())
 
 
-def _refuse_nonfinite(array: FloatArray, name: str) -> None:
+def without_duplicates(rows: Rows) -> Rows:
+    """The CSR rows themselves, or a copy in which entries at the same place are added up."""
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def nonfinite_places(array: Rows) -> tuple[NDArray[np.intp], ...]:
+    """Where an array or CSR matrix is NaN or infinite: one array of indices per axis.
+
+    Examples
+    --------
+    >>> nonfinite_places(np.array([[1.0, 2.0], [np.nan, 3.0]]))
+    (array([1]), array([0]))
+    """
+    if is_sparse(array):
+        bad = np.flatnonzero(~np.isfinite(array.data))
+        return np.searchsorted(array.indptr, bad, side="right") - 1, array.indices[bad]
     # One product instead of an (n, d) mask: the sum of squares is finite only if no entry is NaN or
     # infinite (it may overflow by itself, which the slow path then settles).
     if np.isfinite(sum_of_squares(array)):
-        return
-    bad = np.argwhere(~np.isfinite(array))
-    if bad.size:
-        place = ", ".join(str(i) for i in bad[0])
-        value = array[tuple(bad[0])]
-        raise ValueError(f"{name} must be finite, but {name}[{place}] is {value}")
+        return (np.zeros(0, dtype=np.intp),) * array.ndim
+    return np.nonzero(~np.isfinite(array))
+
+
+def _refuse_nonfinite(array: Rows, name: str) -> None:
+    places = nonfinite_places(array)
+    if places[0].size:
+        first = tuple(int(indices[0]) for indices in places)
+        place = ", ".join(map(str, first))
+        raise ValueError(f"{name} must be finite, but {name}[{place}] is {array[first]}")
 
 
 def check_vector(values: object, name: str, *, length: int | None = None) -> FloatArray:
@@ -164,15 +202,8 @@ def check_rows(values: object, name: str = "X") -> Rows:
         sparse: Any = values
         if sparse.dtype.kind not in "fiub":
             raise TypeError(f"{name} must hold real numbers, got dtype {sparse.dtype}")
-        rows = sp.csr_array(sparse, dtype=np.float64)
-        if not rows.has_canonical_format:
-            rows = rows.copy()
-            rows.sum_duplicates()
-        bad = np.flatnonzero(~np.isfinite(rows.data))
-        if bad.size:
-            row = int(np.searchsorted(rows.indptr, bad[0], side="right")) - 1
-            column, value = rows.indices[bad[0]], rows.data[bad[0]]
-            raise ValueError(f"{name} must be finite, but {name}[{row}, {column}] is {value}")
+        rows = without_duplicates(sp.csr_array(sparse, dtype=np.float64))
+        _refuse_nonfinite(rows, name)
     else:
         rows = _as_float_array(values, name)
         if rows.ndim == 2:

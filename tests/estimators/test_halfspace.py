@@ -24,7 +24,6 @@ import thresher.memory
 from estimators.small import QUICK, angle, fitted, planted, quick, table
 from thresher import HalfspaceClassifier, HalfspaceClassifierCV
 from thresher.errors import DistrustedClass, NotEnoughMemory
-from thresher.estimators.checks import check_switch
 from thresher.estimators.columns import ColumnScaling, HomogeneousRows
 from thresher.learning import TheorySchedule
 from thresher.validation import seed_from
@@ -320,11 +319,6 @@ def test_a_parameter_outside_its_range_is_named(parameter: str, value: Any, erro
 @pytest.mark.parametrize("name", ["fit_intercept", "scale", "label_aware"])
 def test_zero_means_false(name: str) -> None:
     assert same(*(quick(TABLE.X, TABLE.y, **{name: off}) for off in (0, False)))
-
-
-@pytest.mark.parametrize("kind", [int, bool, np.int64, np.uint8, np.bool_])
-def test_a_switch_takes_zero_and_one_of_any_integer_type(kind: Any) -> None:
-    assert [check_switch(kind(value), "scale") for value in (0, 1)] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,12 @@ from thresher.validation import (
     check_count,
     check_noise_rate,
     check_positive,
+    check_switch,
     is_sparse,
+    nonfinite_places,
     require_in_memory,
     seed_from,
-    sum_of_squares,
+    without_duplicates,
 )
 
 MOST_NAMED = 5  # columns in one message
@@ -60,22 +62,6 @@ class Settings:
             schedule=_check_schedule(estimator.schedule, label_aware),
             seed=seed_from(estimator.random_state),
         )
-
-
-def check_switch(value: object, name: str) -> bool:
-    """The value as a bool; 0 and 1 count as False and True.
-
-    Examples
-    --------
-    >>> check_switch(True, "scale"), check_switch(0, "scale")
-    (True, False)
-    >>> check_switch("no", "scale")
-    Traceback (most recent call last):
-    TypeError: scale must be True or False, got 'no'
-    """
-    if isinstance(value, (bool, np.bool_, int, np.integer)) and value in (0, 1):
-        return bool(value)
-    raise TypeError(f"{name} must be True or False, got {value!r}")
 
 
 def check_sparsity(value: object, name: str = "sparsity") -> int:
@@ -208,24 +194,14 @@ def _name_of(X: Any, j: int) -> str:
 
 def _finite(rows: Rows, X: Any, estimator: Any) -> Rows:
     """The rows, sparse ones without duplicate entries, or an error that names columns of X."""
-    places: tuple[Any, ...]
-    if is_sparse(rows):
-        if not rows.has_canonical_format:
-            rows = rows.copy()
-            rows.sum_duplicates()
-        bad = np.flatnonzero(~np.isfinite(rows.data))
-        places = np.searchsorted(rows.indptr, bad, side="right") - 1, rows.indices[bad]
-    elif np.isfinite(sum_of_squares(rows)):
+    rows = without_duplicates(rows) if is_sparse(rows) else rows
+    i, j = nonfinite_places(rows)
+    if not i.size:
         return rows
-    else:
-        places = np.nonzero(~np.isfinite(rows))
-    if not places[0].size:
-        return rows
-    i, j = int(places[0][0]), int(places[1][0])
     raise ValueError(
-        f"Input X contains NaN or infinity: {_summary(places[1], X)}; the first is X[{i}, {j}] = "
-        f"{rows[i, j]}. {type(estimator).__name__} does not accept missing values: fill them, or "
-        "drop the rows"
+        f"Input X contains NaN or infinity: {_summary(j, X)}; the first is X[{i[0]}, {j[0]}] = "
+        f"{rows[i[0], j[0]]}. {type(estimator).__name__} does not accept missing values: fill "
+        "them, or drop the rows"
     )
 
 

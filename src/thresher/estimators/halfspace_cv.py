@@ -15,7 +15,6 @@ from thresher.estimators.checks import (
     Settings,
     check_n_jobs,
     check_sparsity,
-    check_switch,
     check_training_table,
 )
 from thresher.estimators.cross_validation import (
@@ -32,7 +31,7 @@ from thresher.estimators.halfspace import HalfspaceClassifier
 from thresher.estimators.model import HalfspaceModel
 from thresher.learning import PracticalSchedule
 from thresher.rendering.progress import Move, PlainLines, progress
-from thresher.validation import check_noise_rate
+from thresher.validation import check_noise_rate, check_switch
 
 T = TypeVar("T")
 Choice = tuple[int, float]  # sparsity and noise rate

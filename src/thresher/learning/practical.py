@@ -11,12 +11,10 @@ import math
 from dataclasses import Field, dataclass, fields, replace
 from typing import Any
 
-import numpy as np
-
 from thresher.learning.history import History
 from thresher.learning.task import Cost, Phase, Task
 from thresher.oracles import Draw
-from thresher.validation import check_count, check_positive
+from thresher.validation import check_count, check_positive, check_switch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -298,9 +296,7 @@ def draw_limits(n_unlabeled: int, n_features: int, band_width: float) -> dict[st
 def _checked(value: Any, item: Field[Any]) -> Any:
     """A schedule's parameter as a plain number or switch, by the kind of its default."""
     if isinstance(item.default, bool):
-        if not isinstance(value, (bool, np.bool_)):
-            raise TypeError(f"{item.name} must be True or False, got {value!r}")
-        return bool(value)
+        return check_switch(value, item.name)
     if value is None and item.default is None:
         return None
     check = check_count if isinstance(item.default, int) else check_positive

@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.estimators.checks import (
+from thresher.estimators.checks import check_table, check_training_table, check_two_classes
+from thresher.validation import (
+    FloatArray,
+    Rows,
+    check_noise_rate,
     check_switch,
-    check_table,
-    check_training_table,
-    check_two_classes,
+    is_sparse,
+    seed_from,
 )
-from thresher.validation import FloatArray, Rows, check_noise_rate, is_sparse, seed_from
 
 
 class LinearRival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
