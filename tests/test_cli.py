@@ -124,21 +124,20 @@ def test_version_is_the_package_version(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "reason"),
     [
-        "",
-        "nonsense",
-        "demo --nonsense",
-        "demo --seed -1",
-        "demo --seed x",
+        ("", "arguments are required: VERB"),
+        ("nonsense", "invalid choice: 'nonsense'"),
+        ("demo --nonsense", "unrecognized arguments: --nonsense"),
+        ("demo --seed x", "must be an integer ≥ 0, got 'x'"),
     ],
 )
-def test_misuse_is_one_line_and_exit_code_2(arguments, tmp_path, call_cli):
+def test_misuse_is_one_line_with_the_reason_and_exit_code_2(arguments, reason, tmp_path, call_cli):
     done = call_cli(arguments, tmp_path)
-    assert done.returncode == 2
+    assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("thresher: error: ")
+    assert reason in done.stderr
     assert len(done.stderr.splitlines()) == 1
-    assert done.stdout == ""
 
 
 def with_verb(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:

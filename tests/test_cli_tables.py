@@ -269,37 +269,34 @@ def test_texts_are_one_hot_in_learning_and_in_prediction(folder, call_cli):
 
 # -- refusals ----------------------------------------------------------------------------------
 
-MISUSE = [
-    "learn",
-    "learn mail.csv --noise-rate 0.7",
-    "learn mail.csv --noise-rate nan",
-    "learn mail.csv --noise-rate x",
-    "learn mail.csv --sparsity 0",
-    "learn mail.csv --sparsity 2,3",
-    "learn mail.csv --sparsity x",
-    "learn mail.csv --sparsity 2 --choose",
-    "learn mail.csv --choose 1,,2",
-    "learn mail.csv --seed -1",
-    "learn mail.csv --out model.txt",
-    "learn mail.csv --out no/such/folder/model.json",
-    "learn mail.csv --report report.pdf",
-    "learn mail.csv --out mail.csv",
-    "audit",
-    "audit mail.csv --out weights.json",
-    "audit mail.csv --out mail.csv",
-    "predict model.json",
-    "predict model.json mail.csv",
-    "predict model.json mail.csv --out p.txt",
-    "predict model.json mail.csv --out mail.csv",
-]
+MISUSE = {
+    "learn": "arguments are required: FILE",
+    "learn mail.csv --noise-rate 0.7": "noise_rate must be at least 0 and below 0.5, got 0.7",
+    "learn mail.csv --noise-rate nan": "noise_rate must be",
+    "learn mail.csv --noise-rate x": "must be a number such as 0.05, got 'x'",
+    "learn mail.csv --sparsity 0": "must be integers ≥ 1, or 'all', got '0'",
+    "learn mail.csv --sparsity 2,3": "use --choose for several",
+    "learn mail.csv --sparsity 2 --choose": "not allowed with argument --sparsity",
+    "learn mail.csv --choose 1,,2": "must be integers ≥ 1, or 'all', got '1,,2'",
+    "learn mail.csv --seed -1": "must be an integer ≥ 0, got '-1'",
+    "learn mail.csv --out model.txt": "must end in .json, got 'model.txt'",
+    "learn mail.csv --out no/such/model.json": "folder 'no/such' does not exist",
+    "learn mail.csv --report report.pdf": "must end in .html, got 'report.pdf'",
+    "audit": "arguments are required: FILE",
+    "audit mail.csv --out weights.json": "must end in .csv, got 'weights.json'",
+    "audit mail.csv --out mail.csv": "--out would overwrite the input mail.csv",
+    "predict model.json": "arguments are required: FILE, --out",
+    "predict model.json mail.csv --out mail.csv": "--out would overwrite the input mail.csv",
+}
 
 
 @pytest.mark.parametrize("arguments", MISUSE)
-def test_misuse_is_one_line_and_exit_code_2(arguments, folder, call_cli):
+def test_misuse_is_one_line_with_the_reason_and_exit_code_2(arguments, folder, call_cli):
     before = (folder / "mail.csv").read_bytes()
     done = call_cli(arguments, folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("thresher: error: ")
+    assert MISUSE[arguments] in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert files_in(folder) == {"mail.csv"}
     assert (folder / "mail.csv").read_bytes() == before

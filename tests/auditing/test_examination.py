@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from cli_tables import NAMES, poisoned
-from thresher.auditing import examine
-from thresher.auditing.contents import proven
+from thresher.auditing import contents, examine
 from thresher.auditing.examination import remaining_variance
+from thresher.auditing.html_report import make_page
+from thresher.auditing.text_report import describe_audit
 from thresher.learning.steps import around_class_medians
 from thresher.solvers import worst_direction_of_rows
 from thresher.table_files import LabeledTable
@@ -59,7 +60,7 @@ def test_weights_that_take_as_little_as_allowed_leave_the_optimum(findings):
 
 def test_what_is_proven_names_the_number_of_features(findings):
     said = f"at most {remaining_variance(findings).n_features} features"
-    assert any(said in sentence for sentence in proven(findings))
+    assert any(said in sentence for sentence in contents.proven(findings))
 
 
 def test_reasons_speak_against_the_label(findings):
@@ -72,3 +73,18 @@ def test_a_table_without_labels_is_refused():
     table = LabeledTable(np.eye(3), None, ["a", "b", "c"], np.arange(3), None)
     with pytest.raises(ValueError, match="table must have labels"):
         examine(table)
+
+
+def test_a_column_of_the_list_stands_in_the_file_on_the_terminal_and_on_the_page(
+    findings, monkeypatch, tmp_path
+):
+    score = contents.RowColumn(lambda found, rows: found.scores[rows], "score", "score", True)
+    monkeypatch.setattr(contents, "ROW_COLUMNS", (*contents.ROW_COLUMNS, score))
+    row = int(findings.suspects[0])
+    shown = f"{findings.scores[row]:.2f}"
+    contents.save_rows(findings, tmp_path / "rows.csv")
+    head, *lines = (tmp_path / "rows.csv").read_text().splitlines()
+    assert head.endswith(",weight,score")
+    assert float(lines[row].split(",")[-1]) == pytest.approx(findings.scores[row])
+    assert shown in describe_audit(findings, with_ids=False)
+    assert f"<td>{shown}</td>" in make_page(findings)

@@ -5,7 +5,7 @@ A new column of the audit is one line in `ROW_COLUMNS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -178,8 +178,19 @@ def describe_group(group: Group) -> str:
     )
 
 
-def assumptions(findings: Findings) -> list[str]:
-    """What was taken for granted."""
+NO_GROUP = "No group of suspects stands out in a direction of few features."
+
+
+def statements(findings: Findings) -> dict[str, Sequence[str]]:
+    """What is assumed, proven and not proven."""
+    return {
+        "Assumed": _assumptions(findings),
+        "Proven, and accepted by an independent checker": proven(findings),
+        "Not proven": NOT_PROVEN,
+    }
+
+
+def _assumptions(findings: Findings) -> list[str]:
     rate, n_suspects = findings.chosen.noise_rate, findings.suspects.size
     return [
         f"At most {100 * rate:.3g}% of the rows ({n_suspects:,} of {findings.table.n_rows:,}) are "

@@ -6,18 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from thresher.auditing.contents import (
-    NOT_PROVEN,
-    assumptions,
-    choices_table,
-    contrasts_table,
-    describe_group,
-    features_table,
-    phases_table,
-    proven,
-    suspects_table,
-    verdict,
-)
+from thresher.auditing import contents
 from thresher.auditing.examination import LOOKS_PLANTED, Findings
 from thresher.displays import FeaturesDisplay, PhasesDisplay, TrustDisplay
 from thresher.files import write_text
@@ -46,9 +35,7 @@ def make_page(findings: Findings) -> str:
         element("h2", "Why they are suspicious"),
         *_groups(findings),
         element("h2", "What is assumed, proven and not proven"),
-        _sentences("Assumed", assumptions(findings)),
-        _sentences("Proven, and accepted by an independent checker", proven(findings)),
-        _sentences("Not proven", NOT_PROVEN),
+        *(_sentences(*part) for part in contents.statements(findings).items()),
         element("h2", "Phase by phase"),
         *_phases(findings),
         element("h2", "Settings"),
@@ -87,15 +74,15 @@ def _key_figures(findings: Findings) -> Html:
 def _model(findings: Findings) -> Iterable[Html]:
     yield _picture(_draw_features, findings)
     summary = element("summary", "All features used")
-    features = _shown(features_table(findings), label="features of the model")
+    features = _shown(contents.features_table(findings), label="features of the model")
     yield element("details", summary, features)
     if len(findings.classifier.path_) > 1:
         yield element("p", "Numbers of features that were tried on held-out rows:")
-        yield _shown(choices_table(findings), label="numbers of features")
+        yield _shown(contents.choices_table(findings), label="numbers of features")
 
 
 def _suspects(findings: Findings) -> Iterable[Html]:
-    looks, *lead = verdict(findings)
+    looks, *lead = contents.verdict(findings)
     yield element("p", looks)
     yield element(
         "p",
@@ -104,7 +91,7 @@ def _suspects(findings: Findings) -> Iterable[Html]:
     )
     yield _picture(_draw_trust, findings)
     yield element("p", *lead)
-    yield _shown(suspects_table(findings, MAX_ROWS), label="least trusted rows")
+    yield _shown(contents.suspects_table(findings, MAX_ROWS), label="least trusted rows")
     ids = ", ".join(str(value) for value in findings.table.ids[findings.suspects].tolist())
     summary = element("summary", f"All {findings.suspects.size:,} ids, least trusted first")
     yield element("details", summary, element("p", ids))
@@ -112,11 +99,11 @@ def _suspects(findings: Findings) -> Iterable[Html]:
 
 def _groups(findings: Findings) -> Iterable[Html]:
     if not findings.groups:
-        yield element("p", "No group of suspects stands out in a direction of few features.")
+        yield element("p", contents.NO_GROUP)
     for group in findings.groups:
-        yield element("p", describe_group(group))
+        yield element("p", contents.describe_group(group))
         label = f"features of a group labeled {group.label}"
-        yield _shown(contrasts_table(findings, group), label=label)
+        yield _shown(contents.contrasts_table(findings, group), label=label)
 
 
 def _sentences(title: str, sentences: Iterable[str]) -> Html:
@@ -131,7 +118,7 @@ def _phases(findings: Findings) -> Iterable[Html]:
         "stand out together, and minimizes the hinge loss of the rest.",
     )
     yield _picture(_draw_phases, findings)
-    yield _shown(phases_table(findings), label="phases")
+    yield _shown(contents.phases_table(findings), label="phases")
 
 
 def _settings(findings: Findings) -> list[tuple[str, str]]:

@@ -6,17 +6,7 @@ import shutil
 import textwrap
 from collections.abc import Callable, Sequence
 
-from thresher.auditing.contents import (
-    NOT_PROVEN,
-    assumptions,
-    contrasts_table,
-    count_labels,
-    describe_group,
-    features_table,
-    proven,
-    suspects_table,
-    verdict,
-)
+from thresher.auditing import contents
 from thresher.auditing.examination import Findings
 from thresher.rendering.text import Column, format_columns
 from thresher.wording import one_line
@@ -46,7 +36,7 @@ def _table(findings: Findings) -> str:
     column = f"label '{table.label_name}'" if table.label_name else "label"
     return (
         f"{findings.name}: {table.n_rows:,} rows, {table.X.shape[1]:,} features, "
-        f"{column}: {count_labels(findings.labels)}"
+        f"{column}: {contents.count_labels(findings.labels)}"
     )
 
 
@@ -61,7 +51,7 @@ def _features(findings: Findings) -> str:
     return "\n".join(
         [
             f"{head} Coefficients of scaled columns, and per unit:",
-            _shown(features_table(findings), MAX_FEATURES, n_used),
+            _shown(contents.features_table(findings), MAX_FEATURES, n_used),
             f"  intercept: {float(findings.classifier.intercept_[0]):+.4g}",
         ]
     )
@@ -86,10 +76,10 @@ def _held_out(findings: Findings) -> str:
 
 
 def _suspects(findings: Findings) -> str:
-    head, n_suspects = "\n".join(verdict(findings)), findings.suspects.size
+    head, n_suspects = "\n".join(contents.verdict(findings)), findings.suspects.size
     if not n_suspects:
         return head
-    return f"{head}\n{_shown(suspects_table(findings, MAX_ROWS), MAX_ROWS, n_suspects)}"
+    return f"{head}\n{_shown(contents.suspects_table(findings, MAX_ROWS), MAX_ROWS, n_suspects)}"
 
 
 def _suspect_ids(findings: Findings) -> str:
@@ -105,10 +95,10 @@ def _suspect_ids(findings: Findings) -> str:
 def _groups(findings: Findings) -> str:
     """Why the suspects stand out: directions, and the features in them."""
     if not findings.groups:
-        return "No group of suspects stands out in a direction of few features."
+        return contents.NO_GROUP
     parts = [
-        f"{_wrapped(f'{number}. {describe_group(group)}', indent='   ')}\n"
-        f"{_shown(contrasts_table(findings, group), indent=3)}"
+        f"{_wrapped(f'{number}. {contents.describe_group(group)}', indent='   ')}\n"
+        f"{_shown(contents.contrasts_table(findings, group), indent=3)}"
         for number, group in enumerate(findings.groups, 1)
     ]
     return "Why they are suspicious:\n\n" + "\n\n".join(parts)
@@ -118,12 +108,7 @@ def _groups(findings: Findings) -> str:
 
 
 def _proof(findings: Findings) -> str:
-    parts = {
-        "Assumed": assumptions(findings),
-        "Proven, and accepted by an independent checker": proven(findings),
-        "Not proven": NOT_PROVEN,
-    }
-    return "\n\n".join(_listed(title, sentences) for title, sentences in parts.items())
+    return "\n\n".join(_listed(*part) for part in contents.statements(findings).items())
 
 
 def _listed(title: str, sentences: Sequence[str]) -> str:

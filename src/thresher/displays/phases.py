@@ -8,18 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.displays.canvas import (
-    COLORS,
-    HATCHES,
-    OUTLINE,
-    brief_count,
-    check_classifier,
-    explain,
-    number_phases,
-    take_axes,
-    use_logarithm,
-    write_above,
-)
+from thresher.displays import canvas
+from thresher.displays.canvas import COLORS, HATCHES, OUTLINE
 from thresher.learning import PhaseOutcome
 from thresher.validation import FloatArray
 
@@ -81,7 +71,7 @@ class PhasesDisplay:
         ImportError
             When matplotlib is missing.
         """
-        check_classifier(estimator)
+        canvas.check_classifier(estimator)
         return cls(estimator.phases_).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
@@ -91,13 +81,13 @@ class PhasesDisplay:
         ----------
         ax : three matplotlib axes; by default new ones of pyplot
         """
-        self.axes_ = take_axes(ax, 3, (14.0, 4.8))
+        self.axes_ = canvas.take_axes(ax, 3, (14.0, 4.8))
         self.figure_ = self.axes_[0].figure
         self._draw_variances(self.axes_[0])
         self._draw_losses(self.axes_[1])
         self._draw_rows(self.axes_[2])
         for axes in self.axes_:
-            number_phases(axes, len(self.phases))
+            canvas.number_phases(axes, len(self.phases))
             axes.set_xlabel("phase")
         return self
 
@@ -125,12 +115,12 @@ class PhasesDisplay:
         known = np.isfinite(optimum)
         if known.any():
             style = {"linestyle": "none", "marker": ">", "color": RED, "markeredgecolor": "black"}
-            label = "lower bound for any weights"
+            label = "lower bound for Algorithm 2"
             axes.plot(places[known] - 0.38, optimum[known], label=label, **style)
         low, high = _choose_scale(axes, np.concatenate([lower, upper, optimum]))
         axes.set_ylabel("variance (unit direction)")
         axes.set_title("Largest variance left in a sparse direction")
-        explain(axes, low, high, "upper left")
+        canvas.explain(axes, low, high, "upper left")
 
     def _draw_intervals(
         self, axes: Any, places: NDArray[np.intp], lower: FloatArray, upper: FloatArray
@@ -143,7 +133,7 @@ class PhasesDisplay:
         boxes = axes.bar(
             places, upper - lower, 0.5, lower, color=BLUE, edgecolor="black", label=label
         )
-        write_above(axes, boxes, [f"{value:.3g}" for value in upper])
+        canvas.write_above(axes, boxes, [f"{value:.3g}" for value in upper])
 
     def _draw_losses(self, axes: Any) -> None:
         loss = self._values("loss")
@@ -155,24 +145,24 @@ class PhasesDisplay:
         gap = np.fmin(np.nan_to_num(self._values("loss_gap")[known], nan=np.inf), loss)
         if loss.size:
             bars = axes.bar(places, loss, 0.6, color=BLUE, label="loss of the fit", **OUTLINE)
-            write_above(axes, bars, [f"{value:.3g}" for value in loss])
-            style = {"color": RED, "hatch": HATCHES[1], "label": "interval of the minimum"}
+            canvas.write_above(axes, bars, [f"{value:.3g}" for value in loss])
+            style = {"color": RED, "hatch": HATCHES[1], "label": "contains the minimum"}
             axes.bar(places, gap, 0.6, loss - gap, **style, **OUTLINE)
         axes.set_ylabel("mean hinge loss (margin differs by phase)")
         axes.set_title("Hinge loss")
-        explain(axes, 0.0, float(loss.max(initial=0.0)) or 1.0, "upper left")
+        canvas.explain(axes, 0.0, float(loss.max(initial=0.0)) or 1.0, "upper left")
 
     def _draw_rows(self, axes: Any) -> None:
         kept, pruned = self._values("n_kept"), self._values("n_pruned")
         places = np.arange(1, kept.size + 1)
         bars = axes.bar(places, kept, 0.6, color=BLUE, **OUTLINE)
-        write_above(axes, bars, [brief_count(int(n)) for n in kept])
+        canvas.write_above(axes, bars, [canvas.brief_count(int(n)) for n in kept])
         if np.any(pruned):
             style = {"color": RED, "hatch": HATCHES[1], "label": "pruned: an entry is too large"}
             axes.bar(places, pruned, 0.6, kept - pruned, **style, **OUTLINE)
         axes.yaxis.set_major_formatter("{x:,.0f}")
         axes.locator_params(axis="y", integer=True)
-        explain(axes, 0.0, float(np.max(kept, initial=1)), "upper right")
+        canvas.explain(axes, 0.0, float(np.max(kept, initial=1)), "upper right")
         axes.set_ylabel("number of rows")
         axes.set_title("Rows in the band around the boundary")
 
@@ -189,7 +179,7 @@ def _choose_scale(axes: Any, values: FloatArray) -> tuple[float, float]:
     known = values[np.isfinite(values)]
     high = float(known.max(initial=0.0)) or 1.0
     if known.size and known.min() > 0 and high > WIDE * known.min():
-        use_logarithm(axes)
+        canvas.use_logarithm(axes)
         return float(known.min()) / 1.5, high
     return 0.0, high
 

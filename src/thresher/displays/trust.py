@@ -8,18 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.displays.canvas import (
-    COLORS,
-    HATCHES,
-    OUTLINE,
-    brief_count,
-    check_classifier,
-    explain,
-    number_phases,
-    take_axes,
-    use_logarithm,
-    write_above,
-)
+from thresher.displays import canvas
+from thresher.displays.canvas import COLORS, HATCHES, OUTLINE
 from thresher.learning import PhaseOutcome
 from thresher.validation import FloatArray
 from thresher.wording import one_line
@@ -105,7 +95,7 @@ class TrustDisplay:
         ImportError
             When matplotlib is missing.
         """
-        check_classifier(estimator)
+        canvas.check_classifier(estimator)
         n_rows = estimator.row_weights_.size
         labels = _check_groups(groups, n_rows)
         names = np.unique(labels).tolist()
@@ -127,7 +117,7 @@ class TrustDisplay:
         ----------
         ax : two matplotlib axes; by default new ones of pyplot
         """
-        self.axes_ = take_axes(ax, 2, (11.0, 4.8))
+        self.axes_ = canvas.take_axes(ax, 2, (11.0, 4.8))
         self.figure_ = self.axes_[0].figure
         self._draw_trust(self.axes_[0])
         self._draw_losses(self.axes_[1])
@@ -140,8 +130,8 @@ class TrustDisplay:
         self.counts_ = np.array([np.histogram(part, edges)[0] for part in members])
         labels = [_legend_text(name, m.size) for name, m in zip(self.group_names, members)]
         self._draw_bars(axes, edges[:-1] + 0.05, 0.1, self.counts_, labels)
-        use_logarithm(axes)
-        explain(axes, 0.7, max(float(self.counts_.max(initial=0)), 10.0), "upper center")
+        canvas.use_logarithm(axes)
+        canvas.explain(axes, 0.7, max(float(self.counts_.max(initial=0)), 10.0), "upper center")
         axes.set_xlim(-0.02, 1.02)
         axes.set_xlabel("trust (0: none, 1: full)")
         axes.set_ylabel("number of rows (log scale)")
@@ -153,9 +143,11 @@ class TrustDisplay:
         drawn = self._draw_bars(axes, middles, 0.8, self.lost_share, [None] * len(self.lost_share))
         wanted = "{:.0%}" if self.lost_share.size <= MAX_LABELED_BARS else ""
         for bars, own in zip(drawn, self.lost_share):
-            write_above(axes, bars, ["–" if np.isnan(x) else wanted.format(x) for x in own])
-        number_phases(axes, n_phases, [brief_count(int(n)) for n in self.n_looked.sum(axis=0)])
-        explain(axes, 0.0, 1.0, "upper right")
+            canvas.write_above(axes, bars, ["–" if np.isnan(x) else wanted.format(x) for x in own])
+        canvas.number_phases(
+            axes, n_phases, [canvas.brief_count(int(n)) for n in self.n_looked.sum(axis=0)]
+        )
+        canvas.explain(axes, 0.0, 1.0, "upper right")
         axes.set_yticks(np.linspace(0, 1, 6), [f"{share:.0%}" for share in np.linspace(0, 1, 6)])
         has_dashes = any(text.get_text() == "–" for text in axes.texts)
         note = "  (–: no rows)" if has_dashes else ""
