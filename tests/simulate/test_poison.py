@@ -403,6 +403,12 @@ def test_misuse_is_named(changes, error, message):
         poison(**arguments)
 
 
+def test_an_empty_frame_is_refused_as_empty():
+    frame = pytest.importorskip("pandas").DataFrame()
+    with pytest.raises(ValueError, match=r"X is empty, with shape \(0, 0\)"):
+        poison(frame, [], attack="far-clump", fraction=FRACTION)
+
+
 def test_a_frame_with_one_name_for_two_columns_is_refused():
     frame = pytest.importorskip("pandas").DataFrame(np.eye(2), columns=["a", "a"])
     with pytest.raises(ValueError, match="X must have distinct column names, got 'a' twice"):

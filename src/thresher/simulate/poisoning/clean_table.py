@@ -208,10 +208,6 @@ class CleanTable:
         return (part_of(self.rows, features) - center) / scale
 
 
-def _none() -> NDArray[np.intp]:
-    return np.zeros(0, dtype=np.intp)
-
-
 @dataclass(frozen=True, eq=False)
 class Planted:
     """What an attack does to a table.
@@ -225,7 +221,7 @@ class Planted:
 
     rows: Rows
     signs: FloatArray
-    flipped: NDArray[np.intp] = field(default_factory=_none)
+    flipped: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
 
 
 def part_of(rows: Rows, features: NDArray[np.intp]) -> FloatArray:

@@ -45,11 +45,6 @@ class LinearModel:
         """The model with these weights and, last, this intercept."""
         return cls(weights=parameters[:-1], intercept=float(parameters[-1]))
 
-    @classmethod
-    def zero(cls, n_features: int) -> LinearModel:
-        """The model that gives every row the score 0."""
-        return cls(weights=np.zeros(n_features), intercept=0.0)
-
 
 @dataclass(frozen=True, eq=False)
 class Additions:
@@ -124,14 +119,12 @@ def fit(
     True
     """
     extra = Additions.none(table.n_features) if added is None else added
-    first = LinearModel.zero(table.n_features) if start is None else start
+    first = np.zeros(table.n_features + 1) if start is None else start.parameters
 
     def value_and_gradient(parameters: FloatArray) -> tuple[float, FloatArray]:
         return risk(LinearModel.from_parameters(parameters), table, extra)
 
-    best, _, _ = scipy.optimize.fmin_l_bfgs_b(
-        value_and_gradient, first.parameters, maxiter=max_steps
-    )
+    best, _, _ = scipy.optimize.fmin_l_bfgs_b(value_and_gradient, first, maxiter=max_steps)
     return LinearModel.from_parameters(best)
 
 

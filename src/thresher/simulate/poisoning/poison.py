@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -275,11 +276,9 @@ def check_numbers(table: Any) -> Rows:
 
 def _check_names(frame: Any) -> None:
     """Refuse a frame in which two columns have the same name."""
-    seen: set[object] = set()
-    for name in frame.columns:
-        if name in seen:
+    for name, n_columns in Counter(frame.columns).items():
+        if n_columns > 1:
             raise ValueError(f"X must have distinct column names, got {name!r} twice")
-        seen.add(name)
 
 
 def stacked(table: Any, planted: Rows, order: NDArray[np.intp]) -> Any:
