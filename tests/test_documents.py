@@ -85,9 +85,22 @@ def test_the_adversary_that_a_newcomer_is_shown_is_short() -> None:
     assert len(lines) < LIMIT
 
 
+EXTENDING = text_of(DOCS / "extending.md")
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"`((?:src|tests)/[\w/.]+)`", EXTENDING))))
+def test_a_file_to_touch_is_there(path: str) -> None:
+    assert (ROOT / path).exists()
+
+
+@pytest.mark.parametrize("name, path", re.findall(r"`(\w+)` in `([\w/.]+)`", EXTENDING))
+def test_a_list_that_names_an_addition_is_in_its_file(name: str, path: str) -> None:
+    assert re.search(rf"^{name}\b.*= ", text_of(ROOT / path), flags=re.MULTILINE)
+
+
 QUICK = {
     "plot_2_planted_rows",
-    "plot_4_certificate",
+    "plot_4_certificates",
 }  # the others have their time in the slow suite
 
 
