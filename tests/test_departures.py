@@ -24,21 +24,26 @@ def table_rows(text: str) -> list[list[str]]:
 
 
 def source_of(path: str) -> str:
-    """The source of a dotted path: module, then class or function, then method."""
+    """The source of a dotted path: module, then class or function, then method.
+
+    Of a constant, which has no source of its own, that of the module.
+    """
     parts = path.split(".")
     for length in range(len(parts), 0, -1):
         try:
-            found: object = importlib.import_module(".".join(parts[:length]))
+            module = importlib.import_module(".".join(parts[:length]))
         except ModuleNotFoundError:
             continue
+        found: object = module
         for name in parts[length:]:
             found = getattr(found, name)
-        return inspect.getsource(found)  # type: ignore[arg-type]
+        has_source = inspect.isclass(found) or inspect.isroutine(found)
+        return inspect.getsource(found if has_source else module)  # type: ignore[arg-type]
     raise LookupError(path)
 
 
 def marked_places() -> set[str]:
-    """Dotted paths of the innermost definitions whose docstring or comments bear the mark."""
+    """Dotted paths of the innermost definitions that bear the mark, inside or just above."""
     places = set()
     for file in sorted((ROOT / "src" / "thresher").rglob("*.py")):
         text = file.read_text(encoding="utf8")
@@ -54,7 +59,12 @@ def definitions_around(tree: ast.AST, line: int) -> list[str]:
         is_definition = isinstance(node, (ast.ClassDef, ast.FunctionDef))
         if is_definition and node.lineno <= line <= (node.end_lineno or node.lineno):
             return [node.name, *definitions_around(node, line)]
-    return []
+    constants = [
+        node
+        for node in ast.iter_child_nodes(tree)
+        if isinstance(tree, ast.Module) and isinstance(node, ast.Assign) and node.lineno > line
+    ]
+    return [ast.unparse(constants[0].targets[0])] if constants else []
 
 
 ROWS = table_rows((ROOT / "docs" / "departures.md").read_text(encoding="utf8"))
@@ -82,3 +92,8 @@ def test_a_switch_is_a_parameter_of_what_has_it(row: list[str]) -> None:
 def test_the_mark_is_looked_for_in_the_innermost_definition() -> None:
     tree = ast.parse("class A:\n    def f(self):\n        x = 1\n")
     assert definitions_around(tree, 3) == ["A", "f"]
+
+
+def test_a_mark_above_a_constant_belongs_to_it() -> None:
+    tree = ast.parse("A = 1\n# Departure: B is 2\nB = 2\n")
+    assert definitions_around(tree, 2) == ["B"]
