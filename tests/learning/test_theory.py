@@ -170,23 +170,19 @@ def test_draws_are_the_explicit_form_of_lemma_26(k: int) -> None:
     phase = schedule.phase(k)
     wanted = phase.n_unlabeled + math.log(4 / phase.failure_probability)
     expected = 8 / (0.08 * phase.band_width * 0.75) * wanted
-    assert schedule.n_draws(k) == pytest.approx(expected, rel=1e-12)
+    assert schedule.phase(k).max_draws == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("k", PHASES)
 def test_draws_fill_the_band_but_for_a_quarter_of_the_failure_probability(k: int) -> None:
     """The two things that the Chernoff bound in the proof of Lemma 26 is used for."""
     phase = SCHEDULE.phase(k)
-    clean = Fraction(WORKED.band_mass_factor) * Fraction(phase.band_width) * SCHEDULE.n_draws(k)
+    clean = (
+        Fraction(WORKED.band_mass_factor) * Fraction(phase.band_width) * phase.max_draws
+    )
     assert clean / 2 >= phase.n_unlabeled
     surplus = clean / 8 - phase.n_unlabeled
     assert surplus >= math.log(4 / phase.failure_probability)
-
-
-def test_the_order_of_draws_is_rows_over_band_width() -> None:
-    schedule = replace(SCHEDULE, constants=replace(WORKED, draws_factor=3.0))
-    rows = schedule.phase(4).n_unlabeled
-    assert schedule.n_draws_order(4) == pytest.approx(3 * (rows + math.log(600)) / 0.125, rel=1e-12)
 
 
 def test_the_pruning_radius_is_a_logarithm_of_the_number_of_entries() -> None:
@@ -219,7 +215,7 @@ def test_counts_stay_exact_integers_beyond_the_range_of_floats() -> None:
 def test_the_cost_adds_up_the_phases() -> None:
     cost = SCHEDULE.cost()
     assert cost.phases == 6
-    assert cost.draws == sum(SCHEDULE.n_draws(k) for k in PHASES)
+    assert cost.draws == sum(SCHEDULE.phase(k).max_draws for k in PHASES)
     assert cost.labels == sum(SCHEDULE.phase(k).n_queries for k in PHASES)
 
 
@@ -326,7 +322,7 @@ def test_every_phase_of_a_sane_schedule_is_finite_and_positive(
     for k in (1, schedule.n_phases):
         phase = vars(schedule.phase(k))
         assert all(value > 0 and value < math.inf for value in numbers_of(phase))
-        assert schedule.n_draws(k) >= phase["n_unlabeled"] >= phase["n_queries"] >= 1
+        assert schedule.phase(k).max_draws >= phase["n_unlabeled"] >= phase["n_queries"] >= 1
 
 
 @settings(deadline=None)

@@ -58,7 +58,6 @@ class PaperConstants:
     entry_factor : growth of the largest entry with the logarithm of the number of entries; c9,
         Lemma 18 (c7 of Lemma 14 enters through it only)
     unlabeled_factor : the factor hidden in the Õ of n_k, Section 3.2
-    draws_factor : the factor hidden in the O of N_k, Lemma 26
     queries_factor : the factor hidden in the Õ of m_k, Section 3.2
 
     Examples
@@ -77,7 +76,6 @@ class PaperConstants:
     variance_factor: float
     entry_factor: float = 1.0
     unlabeled_factor: float = 1.0
-    draws_factor: float = 1.0
     queries_factor: float = 1.0
 
     def __post_init__(self) -> None:

@@ -168,7 +168,8 @@ def _rebuild(description: dict[str, Any] | None) -> PracticalSchedule | TheorySc
                 raise ValueError(f"PracticalSchedule no longer has the switch {name}")
         return PracticalSchedule(**values)
     if description["kind"] == TheorySchedule.__name__:
-        return TheorySchedule(**{**values, "constants": PaperConstants(**values["constants"])})
+        constants = {k: v for k, v in values["constants"].items() if k != "draws_factor"}  # retired
+        return TheorySchedule(**{**values, "constants": PaperConstants(**constants)})
     raise ValueError(f"schedule of the unknown kind {description['kind']!r}")
 
 

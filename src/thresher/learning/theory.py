@@ -145,20 +145,6 @@ class TheorySchedule:
             trimmed_share=0.0,
         )
 
-    def n_draws(self, index: int) -> int:
-        """How many instances to draw so that, very probably, enough of them fall in the band.
-
-        N_k = 8/(c8·b·(1 − η))·(n + ln(4/δ_k)), the explicit form in the proof of Lemma 26.
-        """
-        return self.phase(index).max_draws
-
-    def n_draws_order(self, index: int) -> int:
-        """The order of magnitude of `n_draws`: factor·(n + ln(1/δ_k))/b, as Lemma 26 states it."""
-        phase = self.phase(index)
-        delta = self._failure_probability(index)
-        wanted = phase.n_unlabeled + Fraction(-math.log(delta))
-        return _ceil_product(self.constants.draws_factor, wanted, 1 / Fraction(phase.band_width))
-
     @property
     def max_noise_rate(self) -> float:
         """The noise rate up to which the paper states its guarantee: c5·ε (Theorem 4)."""
@@ -197,11 +183,11 @@ class TheorySchedule:
 
     def cost(self) -> Cost:
         """What all phases together spend: N = Σ N_k draws and m = Σ m_k labels (Section 3.2)."""
-        indices = range(1, self.n_phases + 1)
+        phases = [self.phase(k) for k in range(1, self.n_phases + 1)]
         return Cost(
             phases=self.n_phases,
-            draws=sum(self.n_draws(k) for k in indices),
-            labels=sum(self.phase(k).n_queries or 0 for k in indices),
+            draws=sum(phase.max_draws for phase in phases),
+            labels=sum(phase.n_queries or 0 for phase in phases),
         )
 
     def _failure_probability(self, k: int) -> float:
@@ -226,6 +212,10 @@ class TheorySchedule:
         return _soft_order(self.constants.unlabeled_factor, s**2 * logs)
 
     def _n_draws(self, b: float, delta: float, n: int) -> int:
+        """N = 8/(c8·b·(1 − η))·(n + ln(4/δ)), the explicit form in the proof of Lemma 26.
+
+        So many draws very probably put n of them into the band.
+        """
         wanted = n + Fraction(math.log(4 / delta))
         clean_mass = Fraction(self.constants.band_mass_factor) * Fraction(b)
         return math.ceil(8 * wanted / (clean_mass * (1 - Fraction(self.noise_rate))))
