@@ -177,9 +177,7 @@ def test_draws_are_the_explicit_form_of_lemma_26(k: int) -> None:
 def test_draws_fill_the_band_but_for_a_quarter_of_the_failure_probability(k: int) -> None:
     """The two things that the Chernoff bound in the proof of Lemma 26 is used for."""
     phase = SCHEDULE.phase(k)
-    clean = (
-        Fraction(WORKED.band_mass_factor) * Fraction(phase.band_width) * phase.max_draws
-    )
+    clean = Fraction(WORKED.band_mass_factor) * Fraction(phase.band_width) * phase.max_draws
     assert clean / 2 >= phase.n_unlabeled
     surplus = clean / 8 - phase.n_unlabeled
     assert surplus >= math.log(4 / phase.failure_probability)
