@@ -31,8 +31,6 @@ except ImportError:  # pragma: no cover - scikit-learn before 1.9
 
 __all__ = ["FitReport", "FittedHalfspace", "with_callbacks"]
 
-Attributes = dict[str, Any]
-
 
 class FittedHalfspace(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Everything a fitted classifier can do; a subclass adds the parameters and `fit`."""
@@ -104,7 +102,7 @@ class FitReport:
         if self._context is not None:
             self._context.call_on_fit_task_begin(**self._data)
 
-    def task_ended(self, name: str, attributes: Callable[[], Attributes] | None = None) -> bool:
+    def task_ended(self, name: str, attributes: Callable[[], dict[str, Any]] | None = None) -> bool:
         """Report a task, and return whether a callback asks to stop the fit.
 
         `attributes` returns the fitted attributes as of now. It is called only if a callback wants

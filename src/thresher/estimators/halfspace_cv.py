@@ -179,8 +179,8 @@ class HalfspaceClassifierCV(FittedHalfspace):
 
     def _take(self, best: HalfspaceClassifier) -> None:
         """Take over the fitted attributes of the chosen estimator, and complete it."""
-        fitted = vars(best).keys() - best.get_params(deep=False).keys()
-        self.__dict__.update({name: getattr(best, name) for name in fitted})
+        given = best.get_params(deep=False)
+        self.__dict__.update({name: v for name, v in vars(best).items() if name not in given})
         best.n_features_in_ = self.n_features_in_
         if hasattr(self, "feature_names_in_"):
             best.feature_names_in_ = self.feature_names_in_
