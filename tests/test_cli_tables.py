@@ -1,4 +1,4 @@
-"""`thresher learn`, `audit` and `predict`, as somebody with a file meets them."""
+"""`thresher learn`, `audit` and `predict`, as a user with a file meets them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def files_in(folder: Path) -> set[str]:
 # -- learn -------------------------------------------------------------------------------------
 
 
-def test_learn_tells_the_features_the_error_and_the_proof(folder, call_cli):
+def test_learn_prints_the_features_the_error_and_the_proof(folder, call_cli):
     done = call_cli(f"learn mail.csv {OPTIONS}", folder)
     assert done.returncode == 0
     assert "440 rows, 8 features, label 'answer': no (" in done.stdout
@@ -61,24 +61,24 @@ def test_learn_tells_the_features_the_error_and_the_proof(folder, call_cli):
 
 
 def test_learn_lists_the_planted_rows_among_the_least_trusted(folder, call_cli, table):
-    told = call_cli(f"learn mail.csv {OPTIONS}", folder).stdout
-    ids = re.search(r"least trusted first: ([r\d, \n]+)", told)[1].replace("\n", " ").split(",")
+    printed = call_cli(f"learn mail.csv {OPTIONS}", folder).stdout
+    ids = re.search(r"least trusted first: ([r\d, \n]+)", printed)[1].replace("\n", " ").split(",")
     rows = [int(text.strip().removeprefix("r")) for text in ids][:N_PLANTED]
     assert table.is_planted[rows].mean() >= 0.95
 
 
 def test_no_line_is_wider_than_a_terminal(folder, call_cli):
-    told = call_cli(f"learn mail.csv {OPTIONS}", folder).stdout
-    told += call_cli(f"audit mail.csv {OPTIONS}", folder).stdout
-    assert max(map(len, told.splitlines())) <= 80
+    printed = call_cli(f"learn mail.csv {OPTIONS}", folder).stdout
+    printed += call_cli(f"audit mail.csv {OPTIONS}", folder).stdout
+    assert max(map(len, printed.splitlines())) <= 80
 
 
 def test_without_a_sparsity_one_is_chosen(folder, call_cli):
     options = "--id-column id --noise-rate 0.1"
-    told = call_cli(f"learn mail.csv {options}", folder).stdout
-    assert "uses 8 of 8 features" in told  # all three defaults exceed the 8 features
-    told = call_cli(f"learn mail.csv {options} --choose 1,2,all", folder).stdout
-    assert re.search(r"errors: 1 .*, 2 .*, 8 .*\nChosen: 2, the sparsest", told)
+    printed = call_cli(f"learn mail.csv {options}", folder).stdout
+    assert "uses 8 of 8 features" in printed  # all three defaults exceed the 8 features
+    printed = call_cli(f"learn mail.csv {options} --choose 1,2,all", folder).stdout
+    assert re.search(r"errors: 1 .*, 2 .*, 8 .*\nChosen: 2, the sparsest", printed)
 
 
 def test_the_model_file_says_where_it_comes_from(folder, call_cli):
@@ -154,18 +154,18 @@ def test_ids_are_listed_unless_they_are_written(folder, call_cli):
     assert "Their ids" not in call_cli(f"audit mail.csv {OPTIONS} --out w.csv", folder).stdout
 
 
-def test_at_a_noise_rate_of_zero_nobody_is_suspected(folder, call_cli):
+def test_at_a_noise_rate_of_zero_no_row_is_suspected(folder, call_cli):
     done = call_cli("audit mail.csv --id-column id --noise-rate 0 --sparsity 2", folder)
     assert done.returncode == 0
     assert "no row is suspected" in done.stdout
 
 
 def test_audit_says_why_and_what_is_proven(folder, call_cli):
-    told = call_cli(f"audit mail.csv {OPTIONS}", folder).stdout
-    why = told[told.index("Why they are suspicious") :]
+    printed = call_cli(f"audit mail.csv {OPTIONS}", folder).stdout
+    why = printed[printed.index("Why they are suspicious") :]
     assert re.search(r"^1\. \d+ suspects labeled no lie [\d.]+ times as far\s", why, re.MULTILINE)
     assert re.search(r"^   f[01] +[+-]0\.\d\d +-?[23]\.\d+ ", why, re.MULTILINE)
-    assert "Proven, and accepted by an independent checker" in told
+    assert "Proven, and accepted by an independent checker" in printed
 
 
 def test_the_weight_is_the_agreement_halved_without_trust(folder, call_cli):
@@ -197,13 +197,13 @@ def test_predictions_stand_in_the_last_column(with_model, call_cli):
     np.testing.assert_allclose(scores, model.decision_function(fresh.X), atol=1e-9)
 
 
-def test_the_error_is_told_where_the_truth_is_known(with_model, call_cli):
-    told = call_cli(
+def test_the_error_is_printed_where_the_truth_is_known(with_model, call_cli):
+    printed = call_cli(
         "predict model.json new.csv --id-column id --label answer --out p.csv", with_model
     )
     fresh = poisoned(seed=1)
     error = np.mean(load_model(with_model / "model.json").predict(fresh.X) != fresh.y)
-    assert f"error {error:.2%}" in told.stdout
+    assert f"error {error:.2%}" in printed.stdout
 
 
 @pytest.mark.parametrize("truth", [["1.0", "0.0"], ["1", "0"], ["01", "00"]])
@@ -228,12 +228,12 @@ def test_true_labels_are_compared_by_value(truth, folder, call_cli, table):
 def test_words_may_differ_in_case(with_model, call_cli):
     text = (with_model / "new.csv").read_text().replace(",yes", ",YES").replace(",no", ",No")
     (with_model / "new.csv").write_text(text)
-    told = call_cli(
+    printed = call_cli(
         "predict model.json new.csv --id-column id --label answer --out p.csv", with_model
     )
     fresh = poisoned(seed=1)
     error = np.mean(load_model(with_model / "model.json").predict(fresh.X) != fresh.y)
-    assert f"error {error:.2%}" in told.stdout
+    assert f"error {error:.2%}" in printed.stdout
 
 
 def test_only_the_columns_of_the_model_are_needed(with_model, call_cli):
@@ -365,9 +365,9 @@ def test_an_interrupt_is_answered_within_two_seconds(tmp_path):
     assert process.poll() is None
     start = time.monotonic()
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=30)
+    _, printed = process.communicate(timeout=30)
     assert time.monotonic() - start < 2
-    assert (process.returncode, told) == (130, "thresher: interrupted\n")
+    assert (process.returncode, printed) == (130, "thresher: interrupted\n")
     assert files_in(tmp_path) == {"t.npz"}
 
 

@@ -39,11 +39,6 @@ class RowColumn:
     title: str | None
     is_share: bool = False
 
-    @property
-    def align(self) -> str:
-        """Numbers to the right, words to the left."""
-        return ">" if self.is_share else "<"
-
 
 ROW_COLUMNS = (
     RowColumn(lambda found, rows: found.table.ids[rows].tolist(), "id", "id"),
@@ -66,9 +61,9 @@ def _reasons(findings: Findings, rows: NDArray[np.intp]) -> Iterable[str]:
 
 def suspects_table(findings: Findings, limit: int) -> list[Column]:
     """The least trusted rows, the most suspicious first."""
-    rows = findings.suspects[:limit]
+    rows, align = findings.suspects[:limit], {True: ">", False: "<"}
     return [
-        Column(column.title, list(_cells(column, findings, rows, ".2f")), column.align)
+        Column(column.title, list(_cells(column, findings, rows, ".2f")), align[column.is_share])
         for column in ROW_COLUMNS
         if column.title is not None
     ]

@@ -21,8 +21,9 @@ ID_HELP = "column that identifies the rows (default: row numbers from 0)"
 # -- learn and audit ---------------------------------------------------------------------------
 
 
-def _add_table_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what `learn` and `audit` have in common."""
+def _add_table_options(parser: argparse.ArgumentParser, out: str, content: str) -> None:
+    """Declare the options of `learn` and `audit`, which differ in what --out writes."""
+    parser.usage = f"{parser.prog} FILE [options]"
     add = parser.add_argument
     add("file", type=Path, metavar="FILE", help=FORMATS)
     add("--label", metavar="COLUMN", help="column of labels (default: the last)")
@@ -49,22 +50,7 @@ def _add_table_options(parser: argparse.ArgumentParser) -> None:
     add("--one-hot", action="store_true", help="one-hot encode text columns")
     add("--seed", type=whole_number(0), default=0, metavar="K", help="random seed (default: 0)")
     add("--report", type=new_file_ending_in(".html"), metavar="FILE.html", help="write a report")
-
-
-def _add_learn_options(parser: argparse.ArgumentParser) -> None:
-    parser.usage = "thresher learn FILE [options]"
-    _add_table_options(parser)
-    model = new_file_ending_in(".json")
-    parser.add_argument("--out", type=model, metavar="MODEL.json", help="write the model")
-
-
-def _add_audit_options(parser: argparse.ArgumentParser) -> None:
-    parser.usage = "thresher audit FILE [options]"
-    _add_table_options(parser)
-    weights = new_file_ending_in(".csv")
-    parser.add_argument(
-        "--out", type=weights, metavar="WEIGHTS.csv", help="write each row's weight"
-    )
+    add("--out", type=new_file_ending_in(Path(out).suffix), metavar=out, help=f"write {content}")
 
 
 def _learn(options: argparse.Namespace) -> None:
@@ -180,14 +166,14 @@ LEARN = Verb(
     name="learn",
     summary="learn a sparse model from a table that may contain planted rows",
     example="thresher learn thresher-demo/poisoned.csv --noise-rate 0.1 --out model.json",
-    add_options=_add_learn_options,
+    add_options=lambda parser: _add_table_options(parser, "MODEL.json", "the model"),
     run=_learn,
 )
 AUDIT = Verb(
     name="audit",
     summary="list the rows that look planted, why, and what is proven about the rest",
     example="thresher audit thresher-demo/poisoned.csv --noise-rate 0.1 --out weights.csv",
-    add_options=_add_audit_options,
+    add_options=lambda parser: _add_table_options(parser, "WEIGHTS.csv", "each row's weight"),
     run=_audit,
 )
 PREDICT = Verb(

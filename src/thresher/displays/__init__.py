@@ -1,7 +1,6 @@
-"""Pictures of a fitted classifier: whom it trusts, what each phase proved, which features it uses.
+"""Pictures of a fitted classifier: the rows it trusts, what each phase proved, its features.
 
-Each display holds plain data and draws it with matplotlib, which comes with
-`pip install "thresher[plot]"` and is not needed before `plot` is called.
+They need matplotlib (`pip install "thresher[plot]"`), but only once `plot` is called.
 """
 
 from thresher.displays.features import FeaturesDisplay

@@ -12,7 +12,7 @@ from thresher.estimators import HalfspaceModel
 from thresher.validation import FloatArray, check_count
 from thresher.wording import one_line
 
-BAR_HEIGHT = 0.27  # of a figure of our own, in inches
+BAR_HEIGHT = 0.27  # inches
 LEGEND_POINTS = 14.0  # height of a line of the legend
 
 
