@@ -123,7 +123,7 @@ def test_a_sweep_of_tables_alone_asks_for_their_folder(
 ) -> None:
     assert cli.main(["arena", "run", "real", "--out", str(tmp_path / "out")]) == 2
     told = capsys.readouterr().err
-    assert "the sweep real needs --data-dir DIR, a folder with tables spambase, cina" in told
+    assert "sweep real needs --data-dir DIR, a folder with the tables spambase, cina" in told
     assert not (tmp_path / "out").exists()
 
 
@@ -136,6 +136,6 @@ def test_parts_and_tables_that_lack_a_file_are_skipped_by_name(
     arguments = ["arena", "run", str(tmp_path / "both.toml"), "--out", str(tmp_path / "out")]
     assert cli.main([*arguments, "--data-dir", str(data_dir), "--jobs", "1"]) == 0
     told = capsys.readouterr()
-    assert "skipped: the sweep real needs --data-dir DIR" in told.err
+    assert "skipped: sweep real needs --data-dir DIR" in told.err
     assert "the table lost is skipped: it needs a file lost.* in the data folder" in told.out
     assert "1 of 1 runs finished" in told.out

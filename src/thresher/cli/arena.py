@@ -1,4 +1,4 @@
-"""`thresher arena`: sweeps of experiments, and the report about them."""
+"""`thresher arena`: sweeps of experiments, and reports about them."""
 
 from __future__ import annotations
 
@@ -17,27 +17,33 @@ EXAMPLE = "thresher arena run smoke --out arena"
 
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what `thresher arena run` takes."""
+    """The options of `thresher arena run`."""
     parser.usage = "thresher arena run NAME|SPEC.toml --out DIR [options]"
     add = parser.add_argument
-    add("spec", metavar="NAME|SPEC.toml", help="a sweep that is shipped, or a file of your own")
-    add("--out", type=folder, required=True, metavar="DIR", help="of the records; made if missing")
+    add("spec", metavar="NAME|SPEC.toml", help="a shipped sweep, or a TOML file")
+    add(
+        "--out",
+        type=folder,
+        required=True,
+        metavar="DIR",
+        help="folder of the records; created if missing",
+    )
     workers = parser.add_mutually_exclusive_group()
     workers.add_argument(
-        "--jobs", type=whole_number(1), metavar="N", help="runs at a time (one for each core)"
+        "--jobs", type=whole_number(1), metavar="N", help="runs at a time (default: one per core)"
     )
     workers.add_argument(
         "--scheduler",
         type=scheduler_address,
         metavar="ADDRESS",
-        help="of a Dask cluster that is to run them instead",
+        help="Dask cluster that executes the runs instead",
     )
-    add("--data-dir", type=folder, metavar="DIR", help="of real tables (.csv, .npz, ...)")
-    add("--retry-failed", action="store_true", help="run again what is recorded as not finished")
+    add("--data-dir", type=folder, metavar="DIR", help="folder of real tables (.csv, .npz, ...)")
+    add("--retry-failed", action="store_true", help="repeat runs that are recorded as not finished")
 
 
 def _run_sweep(options: argparse.Namespace) -> None:
-    """Run what is missing from the folder, and tell the standings."""
+    """Run what is missing from the folder, and print the worst cases."""
     from thresher.experiments.arena import load_sweeps  # here: --help stays quick
     from thresher.experiments.arena.terminal import run_and_print
 
@@ -55,7 +61,7 @@ def _run_sweep(options: argparse.Namespace) -> None:
 
 
 def _runnable(sweeps: list[Sweep], data_dir: Path | None) -> list[Sweep]:
-    """The sweeps without tables that are not there; a sweep of which nothing is left is named."""
+    """The sweeps without the tables that are missing; a sweep with nothing left is an error."""
     from thresher.experiments.arena.runner import missing_tables
 
     kept = []
@@ -66,7 +72,7 @@ def _runnable(sweeps: list[Sweep], data_dir: Path | None) -> list[Sweep]:
             kept.append(rest)
             continue
         tables = ", ".join(missing)
-        remark = f"the sweep {sweep.name} needs --data-dir DIR, a folder with tables {tables}"
+        remark = f"sweep {sweep.name} needs --data-dir DIR, a folder with the tables {tables}"
         if len(sweeps) == 1:
             raise Misuse(remark)
         print(f"thresher: skipped: {remark}", file=sys.stderr)
@@ -74,21 +80,21 @@ def _runnable(sweeps: list[Sweep], data_dir: Path | None) -> list[Sweep]:
 
 
 def _add_report_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what `thresher arena report` takes."""
+    """The options of `thresher arena report`."""
     add = parser.add_argument
-    add("folder", type=folder, metavar="DIR", help="where `thresher arena run` keeps its records")
+    add("folder", type=folder, metavar="DIR", help="folder of the records")
     add(
         "--out",
         type=new_file_ending_in(".html"),
         required=True,
         metavar="FILE.html",
-        help="the page to write",
+        help="page to write",
     )
     add(
         "--csv",
         type=new_file_ending_in(".csv"),
         metavar="FILE.csv",
-        help="also write a line for each cell, for figures and spreadsheets",
+        help="also write one line per cell, for spreadsheets",
     )
 
 
@@ -100,7 +106,7 @@ def _write_report(options: argparse.Namespace) -> None:
 
     records: Path = options.folder / NAME
     if not records.is_file():
-        raise Misuse(f"there is no {records}: {EXAMPLE!r} would make one")
+        raise Misuse(f"no records: {records} does not exist; run e.g. {EXAMPLE!r} first")
     summaries = load_summaries(options.folder)
     save_report(summaries, options.out)
     print(f"Report: {options.out}")
@@ -112,14 +118,14 @@ def _write_report(options: argparse.Namespace) -> None:
 VERBS = (
     Verb(
         name="run",
-        summary="run a sweep of experiments, or what is still missing of it",
+        summary="run a sweep of experiments, or what is missing of it",
         example=EXAMPLE,
         add_options=_add_run_options,
         run=_run_sweep,
     ),
     Verb(
         name="report",
-        summary="write a page about the records of a folder, also while they grow",
+        summary="write a report about the records of a folder, also during a run",
         example="thresher arena report arena --out arena.html",
         add_options=_add_report_options,
         run=_write_report,
@@ -127,7 +133,7 @@ VERBS = (
 )
 VERB = Verb(
     name="arena",
-    summary="let learners meet every adversary of a sweep, and report the worst case",
+    summary="compare learners under every adversary of a sweep, and report worst cases",
     example=EXAMPLE,
     add_options=lambda parser: add_verbs(parser, VERBS),
     run=lambda _: None,  # one of its own verbs is run instead

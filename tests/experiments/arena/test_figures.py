@@ -10,14 +10,7 @@ import numpy as np
 import pytest
 
 from thresher.experiments.arena import Run, Sweep
-from thresher.experiments.arena.figures import (
-    Curve,
-    Figure,
-    Panel,
-    figures_of,
-    figures_section,
-    style_of,
-)
+from thresher.experiments.arena.figures import figures_of, figures_section
 from thresher.experiments.arena.figures.drawing import MAX_IN_COLOR, draw_panel, rank_learners
 from thresher.experiments.arena.figures.kinds import (
     error_by_labels,
@@ -27,6 +20,7 @@ from thresher.experiments.arena.figures.kinds import (
     sparse_against_dense,
     worst_case_by_noise,
 )
+from thresher.experiments.arena.figures.panel import Curve, Figure, Panel, style_of
 from thresher.experiments.arena.summary import Summary
 from thresher.experiments.spec import SimulationSpec
 from thresher.rendering import palette

@@ -117,7 +117,7 @@ def test_a_method_whose_package_is_missing_is_skipped_by_name(
 def test_a_sweep_of_missing_packages_alone_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(MISSING, "made-up", "made_up_package")
     with pytest.raises(
-        ValueError, match="no learner that can run here: it needs the package made_up"
+        ValueError, match="no learner can run here: the package made_up_package is missing"
     ):
         load(f"{WORLD}[[learners]]\nmethod = 'made-up'")
 
@@ -172,19 +172,28 @@ REFUSED = {
     "empty worlds": ("worlds = []", r"at least one \[\[worlds\]\]"),
     "worlds as a table": ("[worlds]\nn_features = 3", r"begin with \[\[worlds\]\]"),
     "worlds as numbers": ("worlds = [1]", r"begin with \[\[worlds\]\]"),
-    "no size": ("[[worlds]]\nn_features = 20", "its sparsity"),
-    "unknown key": (f"seed = 3\n{WORLD}", "unknown key 'seed'; known are .*pilot_seeds, seeds"),
-    "unknown key of a world": (f"{WORLD}eta = 1", "unknown key 'eta'; known are .*noise_rate"),
+    "no size": ("[[worlds]]\nn_features = 20", "every world needs sparsity"),
+    "unknown key": (
+        f"seed = 3\n{WORLD}",
+        "unknown key 'seed' in the file; known keys: .*pilot_seeds, seeds",
+    ),
+    "unknown key of a world": (
+        f"{WORLD}eta = 1",
+        "'eta' in .*worlds.*; known keys: .*noise_rate",
+    ),
     "schedule in a world": (f"{WORLD}schedule = {{}}", "unknown key 'schedule'"),
-    "unknown key of a learner": (f"{LEARNER}eta = 1\n{WORLD}", "known are .*name, schedule"),
+    "unknown key of a learner": (f"{LEARNER}eta = 1\n{WORLD}", "known keys: .*name, schedule"),
     "unknown parameter": (
         scheduled("size = 3"),
         "schedule must be one of .*shrink.*; got 'size'",
     ),
-    "two kinds": (f"{WORLD}[[budgets]]\nlabel_budget = 5", "label_budget in two kinds of blocks"),
-    "empty list": (f"{WORLD}noise_rate = []", "a list without values"),
-    "nameless learner": (f"{WORLD}[[learners]]\nschedule = {{}}", "must have a name"),
-    "number for a name": (f"{WORLD}[[learners]]\nname = 3", "must have a name"),
+    "two kinds": (
+        f"{WORLD}[[budgets]]\nlabel_budget = 5",
+        "label_budget is given in two kinds",
+    ),
+    "empty list": (f"{WORLD}noise_rate = []", "an empty list"),
+    "nameless learner": (f"{WORLD}[[learners]]\nschedule = {{}}", "needs a name or a method"),
+    "number for a name": (f"{WORLD}[[learners]]\nname = 3", "needs a name or a method"),
     "table and features": (
         f"{TABLES}n_features = 9\n{TABLE_ATTACK}",
         "n_features is for simulated",
@@ -216,7 +225,7 @@ REFUSED = {
     ),
     "method not for tables": (
         f"{TABLES}{TABLE_ATTACK}[[learners]]\nmethod = 'zhang-2018'",
-        "method must be one of thresher, l1-logistic",
+        "method must be one of thresher, .*l1-logistic",
     ),
     "unknown method": (f"{WORLD}[[learners]]\nmethod = 'guess'", "method must be one of"),
     "method of a world": (f"{WORLD}method = 'zhang-2018'", "unknown key 'method'"),
@@ -224,7 +233,7 @@ REFUSED = {
     "one name, two methods": (
         f"{WORLD}[[learners]]\nname = 'a'\nmethod = 'zeng-shen'\n[[learners]]\n"
         "name = 'a'\nmethod = 'zhang-2018'",
-        "two unequal learners 'a'",
+        "two different learners are called 'a'",
     ),
     "method with a schedule": (
         f"{WORLD}[[learners]]\nmethod = 'zhang-2018'\nschedule = {{ shrink = 0.5 }}",
@@ -232,9 +241,12 @@ REFUSED = {
     ),
     "one name, two schedules": (
         f"{WORLD}{LEARNER}[[learners]]\nname = 'quick'",
-        "two unequal learners 'quick'",
+        "two different learners are called 'quick'",
     ),
-    "schedule that is no table": (f"{WORLD}[[learners]]\nname = 'a'\nschedule = 3", "a table"),
+    "schedule that is no table": (
+        f"{WORLD}[[learners]]\nname = 'a'\nschedule = 3",
+        "schedule must be a table",
+    ),
     "schedule with a table": (
         scheduled("shrink = { a = 1 }"),
         "shrink must be a number",
@@ -255,13 +267,13 @@ REFUSED = {
         f"{WORLD}noise_rate = 0.1\nadversary = 'label-flip'\nstrength = 2",
         "strength = 2: adversary .label-flip. takes no strength",
     ),
-    "title": (f"title = 3\n{WORLD}", "title as a string"),
-    "about": (f"about = 2020-01-01\n{WORLD}", "about as a string"),
+    "title": (f"title = 3\n{WORLD}", "title must be a string"),
+    "about": (f"about = 2020-01-01\n{WORLD}", "about must be a string"),
     "seeds": (f"seeds = [1, 2]\n{WORLD}", "seeds: seeds must be"),
     "pilot seeds": (f"pilot_seeds = 'x'\n{WORLD}", "pilot_seeds: seeds must be"),
     "seeds of both kinds": (
         f"seeds = '0-4'\npilot_seeds = '4-8'\n{WORLD}",
-        "seed 4 among both seeds and pilot_seeds",
+        "seed 4 is among both seeds and pilot_seeds",
     ),
     "time limit": (f"time_limit = 0\n{WORLD}", "time_limit must be greater than 0"),
     "endless time limit": (f"time_limit = inf\n{WORLD}", "time_limit must be finite"),
@@ -279,7 +291,7 @@ def test_a_spec_that_cannot_be_run_is_refused_with_the_reason(name: str) -> None
 def test_too_many_runs_are_refused_before_they_are_made() -> None:
     values = ", ".join(map(str, range(1, 102)))
     text = f"seeds = 100\n[[worlds]]\nn_features = [{values}]\nsparsity = [{values}]"
-    with pytest.raises(ValueError, match="1,020,100 runs; at most 1,000,000"):
+    with pytest.raises(ValueError, match="1,020,100 runs are too many; the limit is 1,000,000"):
         load(text)
 
 
@@ -287,7 +299,7 @@ def test_a_block_of_astronomically_many_choices_is_refused_at_once() -> None:
     lists = "\n".join(
         f"{name} = [{'1, ' * 100}]" for name in ("n_features", "sparsity", "strength")
     )
-    with pytest.raises(ValueError, match=r"asks for .* runs"):
+    with pytest.raises(ValueError, match=r"runs are too many"):
         load(f"[[worlds]]\n{lists}\nnoise_rate = [{'0.1, ' * 100}]")
 
 
@@ -323,10 +335,10 @@ def test_parts_are_found_beside_the_file_that_names_them(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("parts = 'smoke'", "must write parts as a list of names"),
-        ("parts = ['smoke', 3]", "must write parts as a list of names"),
-        ("parts = ['smoke']\nseeds = 3", "which has parts, has the unknown key 'seeds'"),
-        ("parts = ['nobody']", "there is no spec 'nobody'"),
+        ("parts = 'smoke'", "parts must be a list of names"),
+        ("parts = ['smoke', 3]", "parts must be a list of names"),
+        ("parts = ['smoke']\nseeds = 3", "unknown key 'seeds' in .*, which has parts"),
+        ("parts = ['nobody']", "no sweep 'nobody'"),
         ("parts = ['paper']", "unknown key 'parts'"),
     ],
 )
@@ -346,7 +358,7 @@ def test_a_file_is_called_by_its_stem(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["nothing", "nothing.toml", "", ".", "../arena"])
 def test_a_sweep_that_is_not_there_is_refused_with_those_that_are(name: str) -> None:
-    with pytest.raises(ValueError, match=r"there is no spec .*smoke"):
+    with pytest.raises(ValueError, match=r"no sweep .*smoke"):
         Sweep.load(name)
 
 
@@ -360,7 +372,7 @@ def test_a_file_in_another_encoding_is_damaged(tmp_path: Path) -> None:
 def test_an_error_in_a_file_names_the_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("seeds = 3")
-    with pytest.raises(ValueError, match=r"mine\.toml must have"):
+    with pytest.raises(ValueError, match=r"mine\.toml: at least one"):
         Sweep.load(str(path))
 
 

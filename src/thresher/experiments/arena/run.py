@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from thresher.experiments.records import SimulatedRun
 from thresher.experiments.simulation import run_simulation, software_versions
 from thresher.experiments.spec import SimulationSpec, TableSpec
 
@@ -16,20 +17,9 @@ Spec: TypeAlias = SimulationSpec | TableSpec
 Status: TypeAlias = Literal["finished", "failed", "timed out", "died"]
 FlatRecord: TypeAlias = dict[str, Any]
 
-_OUTCOME = (
-    "status",
-    "message",
-    "error",
-    "error_standard_error",
-    "error_floor",
-    "n_labels",
-    "label_floor",
-    "n_queries",
-    "n_draws",
-    "dirty_labels",
-    "n_uncertified",
-    "seconds",
-)
+_ELSEWHERE = ("spec", "seed", "versions", "phases")  # are fields of their own in a flat record
+_FIELDS = (name for name in SimulatedRun.__dataclass_fields__ if name not in _ELSEWHERE)
+_OUTCOME = ("error_floor", *_FIELDS)
 
 
 def fingerprint(content: object) -> str:

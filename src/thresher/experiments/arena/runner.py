@@ -82,13 +82,7 @@ def run_sweep(
 
 
 def missing_tables(sweep: Sweep, data_dir: str | Path | None) -> list[str]:
-    """The tables of the sweep that the folder does not have.
-
-    Examples
-    --------
-    >>> missing_tables(Sweep.load("smoke"), None)
-    []
-    """
+    """The tables of the sweep that the folder does not have."""
     if data_dir is None:
         return sweep.tables
     return [name for name in sweep.tables if find_table(data_dir, name) is None]
@@ -102,13 +96,7 @@ def _check_tables(sweep: Sweep, data_dir: str | Path | None) -> None:
 
 
 def skipped_file(spec: Path) -> Path:
-    """The file beside a sweep's spec that names the tables which its runs skipped.
-
-    Examples
-    --------
-    >>> skipped_file(Path("arena/real.toml")).name
-    'real.skipped.json'
-    """
+    """The file beside a sweep's spec that names the tables which its runs skipped."""
     return spec.with_suffix(".skipped.json")
 
 

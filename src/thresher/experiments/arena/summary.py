@@ -294,13 +294,7 @@ class Summary:
 
 
 def arena_of(record: FlatRecord) -> str:
-    """The name of the sweep for which the run was first made.
-
-    Examples
-    --------
-    >>> arena_of({"run": "a", "arena": "smoke"}), arena_of({"run": "a"})
-    ('smoke', 'unnamed')
-    """
+    """The name of the sweep for which the run was first made."""
     return str(record.get("arena", "unnamed"))
 
 
@@ -334,13 +328,7 @@ def write(column: str, value: float | None) -> str:
 
 
 def write_strength(cell: Mapping[str, Any]) -> str:
-    """The adversary's strength as text.
-
-    Examples
-    --------
-    >>> write_strength({"strength": 2.0}), write_strength({"strength": None})
-    ('2', '-')
-    """
+    """The adversary's strength as text."""
     return MISSING if cell["strength"] is None else f"{cell['strength']:g}"
 
 

@@ -4,7 +4,7 @@ The blocks are multiplied, and a list inside a block stands for each of its valu
 
     title = "Two attacks"
     seeds = "0-4"
-    time_limit = 60              # seconds that a run may take
+    time_limit = 60              # seconds per run
 
     [[worlds]]
     n_features = 60
@@ -23,8 +23,8 @@ The blocks are multiplied, and a list inside a block stands for each of its valu
     schedule = { reuse_labels = false }
 
     [[learners]]
-    method = "zhang-2018"        # of `rivals.methods.METHODS`; is its name if it has no other
-    budget_factor = 10           # it gets ten times the labels
+    method = "zhang-2018"        # from `rivals.methods.METHODS`; also its name, if it has no other
+    budget_factor = 10           # ten times the labels
 
     [[budgets]]
     label_budget = 200
@@ -36,10 +36,10 @@ A world may be a real table instead, a file of that name in the data folder, wit
     table = ["spambase", "cina"]
     noise_rate = [0.0, 0.1]
 
-With `pilot_seeds`, every strength is tried on these first, and the seeds that count meet only the
+With `pilot_seeds`, every strength is tried on these seeds first; the other seeds meet only the
 strength that was worst for each learner in each world.
 
-A file that has nothing but `parts`, a list of such names or files, stands for all of them.
+A file with only `parts`, a list of such names or files, stands for all of them.
 """
 
 from __future__ import annotations
@@ -62,17 +62,17 @@ _KEYS = {"title", "about", "seeds", "pilot_seeds", "time_limit", "learners", *KI
 
 @dataclass(frozen=True)
 class Sweep:
-    """A set of experiments, each to be run with every seed.
+    """A set of learners and specs, each run with every seed.
 
     Parameters
     ----------
     name : what the records call it
-    title, about : what the report says over its tables
+    title, about : what the report says first
     seeds : of the runs that count
-    pilot_seeds : of the runs that choose each adversary's strength; none to run every strength
-    time_limit : seconds that a run may take
-    entries : the learner's name and the spec of each experiment
-    skipped : methods and tables that are left out, each with what it needs and is missing
+    pilot_seeds : of the runs that choose each adversary's strength (default: run every strength)
+    time_limit : seconds per run
+    entries : pairs of a learner's name and a spec
+    skipped : methods and tables that are left out, each with what is missing
     hash : changes with the content of the file
     text : the file itself
     skipped_tables : names of the tables among what is skipped
@@ -103,12 +103,12 @@ class Sweep:
 
     @classmethod
     def load(cls, name_or_path: str) -> Sweep:
-        """The sweep of a TOML file, or of that name among those shipped with the package.
+        """The sweep of a TOML file, or the shipped sweep of that name.
 
         Raises
         ------
         DamagedFile : the file is not TOML, or not encoded as UTF-8
-        TypeError, ValueError : no such sweep, or something in it is refused
+        TypeError, ValueError : there is no such sweep, or its content is invalid
         """
         path, text = _read(name_or_path)
         return cls.from_text(text, name=path.stem, origin=str(path))
@@ -120,19 +120,27 @@ class Sweep:
         Raises
         ------
         DamagedFile : the text is not TOML
-        TypeError, ValueError : something in it is refused
+        TypeError, ValueError : its content is invalid
         """
         content = _parse(text, origin)
-        check_keys(content, _KEYS, origin)
-        seeds, pilot_seeds = _seeds(content, origin)
+        try:
+            return cls._of(content, name, text)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"{origin}: {error}") from error
+
+    @classmethod
+    def _of(cls, content: Mapping[str, Any], name: str, text: str) -> Sweep:
+        check_keys(content, _KEYS, "the file")
+        seeds, pilot_seeds = _seeds(content)
         return cls(
             name=name,
-            title=_words(content, "title", name, origin),
-            about=_words(content, "about", "", origin).strip(),
+            title=_string(content, "title", name),
+            about=_string(content, "about", "").strip(),
             seeds=seeds,
             pilot_seeds=pilot_seeds,
-            time_limit=check_positive(content.get("time_limit", 600.0), f"{origin}, time_limit"),
-            entries=expand_blocks(content, len(seeds) + len(pilot_seeds), origin),
+            time_limit=check_positive(content.get("time_limit", 600.0), "time_limit"),
+            entries=expand_blocks(content, len(seeds) + len(pilot_seeds)),
             skipped=skipped_methods(content),
             hash=fingerprint(content),
             text=text,
@@ -155,7 +163,7 @@ class Sweep:
 
     @property
     def tables(self) -> list[str]:
-        """The real tables that it asks for."""
+        """The names of its real tables."""
         specs = (spec for _, spec in self.entries if isinstance(spec, TableSpec))
         return list(dict.fromkeys(spec.table for spec in specs))
 
@@ -176,7 +184,7 @@ class Sweep:
 
 
 def shipped_names() -> list[str]:
-    """The sweeps that come with the package.
+    """The names of the sweeps that come with the package.
 
     Examples
     --------
@@ -187,13 +195,13 @@ def shipped_names() -> list[str]:
 
 
 def load_sweeps(name_or_path: str) -> list[Sweep]:
-    """The sweep of that name or file, or each of the parts that the file names.
+    """The sweep of that name or file, or each of the `parts` that the file lists.
 
-    A part that is a file is looked for beside the file that names it.
+    A part that is a file is looked for beside the file that lists it.
 
     Raises
     ------
-    DamagedFile, TypeError, ValueError : as `Sweep.load` does
+    DamagedFile, TypeError, ValueError : see `Sweep.load`
 
     Examples
     --------
@@ -204,10 +212,10 @@ def load_sweeps(name_or_path: str) -> list[Sweep]:
     content = _parse(text, str(path))
     if "parts" not in content:
         return [Sweep.from_text(text, name=path.stem, origin=str(path))]
-    check_keys(content, {"parts"}, f"{path}, which has parts,")
+    check_keys(content, {"parts"}, f"{path}, which has parts")
     parts = content["parts"]
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-        raise TypeError(f"{path} must write parts as a list of names, got {parts!r}")
+        raise TypeError(f"{path}: parts must be a list of names, got {parts!r}")
     named = [part if not Path(part).suffix else str(path.parent / part) for part in parts]
     return [Sweep.load(part) for part in named]
 
@@ -217,15 +225,14 @@ def _read(name_or_path: str) -> tuple[Path, str]:
     if not path.suffix:
         path = SHIPPED / f"{name_or_path}.toml"
     if not path.is_file():
+        shipped = ", ".join(shipped_names())
         raise ValueError(
-            f"there is no spec {name_or_path!r}: neither a TOML file, nor one of those shipped "
-            f"({', '.join(shipped_names())})"
+            f"no sweep {name_or_path!r}: give a TOML file, or a shipped sweep: {shipped}"
         )
     try:
-        text = path.read_text(encoding="utf-8")
+        return path, path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise DamagedFile(str(path), str(error)) from error
-    return path, text
 
 
 def _parse(text: str, origin: str) -> dict[str, Any]:
@@ -235,22 +242,22 @@ def _parse(text: str, origin: str) -> dict[str, Any]:
         raise DamagedFile(origin, str(error)) from error
 
 
-def _words(content: Mapping[str, Any], key: str, default: str, origin: str) -> str:
-    words = content.get(key, default)
-    if not isinstance(words, str):
-        raise TypeError(f"{origin} must write {key} as a string, got {words!r}")
-    return words
+def _string(content: Mapping[str, Any], key: str, default: str) -> str:
+    value = content.get(key, default)
+    if not isinstance(value, str):
+        raise TypeError(f"{key} must be a string, got {value!r}")
+    return value
 
 
-def _seeds(content: Mapping[str, Any], origin: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The seeds that count and the pilot ones, none of which is both."""
+def _seeds(content: Mapping[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The seeds that count and the pilot seeds; no seed is both."""
     found = {"seeds": parse_seeds("10"), "pilot_seeds": ()}
     for key in found.keys() & content.keys():
         try:
             found[key] = parse_seeds(str(content[key]))
         except ValueError as error:
-            raise ValueError(f"{origin}, {key}: {error}") from error
+            raise ValueError(f"{key}: {error}") from error
     both = sorted(set(found["seeds"]) & set(found["pilot_seeds"]))
     if both:  # a strength that was chosen on a seed looks worse on it than it is
-        raise ValueError(f"{origin} has seed {both[0]} among both seeds and pilot_seeds")
+        raise ValueError(f"seed {both[0]} is among both seeds and pilot_seeds")
     return found["seeds"], found["pilot_seeds"]

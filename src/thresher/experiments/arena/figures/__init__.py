@@ -10,22 +10,5 @@ A new figure is a function in `kinds.py`, listed in its `KINDS`.
 
 from thresher.experiments.arena.figures.drawing import figures_section
 from thresher.experiments.arena.figures.kinds import figures_of
-from thresher.experiments.arena.figures.panel import (
-    Axis,
-    Curve,
-    Figure,
-    Panel,
-    Style,
-    style_of,
-)
 
-__all__ = [
-    "Axis",
-    "Curve",
-    "Figure",
-    "Panel",
-    "Style",
-    "figures_of",
-    "figures_section",
-    "style_of",
-]
+__all__ = ["figures_of", "figures_section"]

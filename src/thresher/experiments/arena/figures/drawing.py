@@ -210,21 +210,15 @@ def _set_axis(axis: Any, kind: Axis) -> None:
 
 def _limits(figure: Figure) -> tuple[float, float]:
     """The range of everything measured, in all panels, and a bit more."""
-    values = np.array(list(_heights(figure)))
     if figure.y.scale == "linear":
         return -0.02, 1.03
-    values = np.maximum(values, SMALLEST_ERROR)
-    low, high = float(values.min()), float(values.max())
+    curves = [curve for panel in figure.panels for curve in panel.curves]
+    lines = [*(panel.floor for panel in figure.panels), *(curve.points for curve in curves)]
+    heights = [y for line in lines for _, y in line]
+    heights += [bound for curve in curves for pair in curve.ranges for bound in pair]
+    low, high = max(min(heights), SMALLEST_ERROR), max(*heights, SMALLEST_ERROR)
     room = max((high / low) ** 0.06, 1.1)
     return low / room, high * room
-
-
-def _heights(figure: Figure) -> Iterator[float]:
-    for panel in figure.panels:
-        for curve in panel.curves:
-            yield from (y for _, y in curve.points)
-            yield from (bound for pair in curve.ranges for bound in pair)
-        yield from (y for _, y in panel.floor)
 
 
 def _write_notes(figure: Any, axes: Any, curves: list[Curve]) -> None:
