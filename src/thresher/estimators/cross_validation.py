@@ -46,9 +46,9 @@ def make_folds(cv: Any, rows: Rows, labels: Any, seed: int) -> list[Fold]:
     >>> [fold.test.tolist() for fold in folds]
     [[1, 2], [0, 3]]
     """
-    classes, signs = check_two_classes(labels)
+    check_two_classes(labels)
     if cv is None or np.isscalar(cv):
-        splitter = _stratified(DEFAULT_FOLDS if cv is None else cv, classes, signs, seed)
+        splitter = _stratified(DEFAULT_FOLDS if cv is None else cv, labels, seed)
     else:
         splitter = check_cv(cv, labels, classifier=True)
     places = np.arange(len(labels))
@@ -60,31 +60,30 @@ def make_folds(cv: Any, rows: Rows, labels: Any, seed: int) -> list[Fold]:
         raise ValueError("cv must give at least one split, got none")
     folds = [Fold(i, *split) for i, split in enumerate(splits, 1)]
     for fold in folds:
-        _check_fold(fold, classes, signs)
+        _check_fold(fold, labels)
     return folds
 
 
-def _stratified(n_folds: Any, classes: Any, signs: FloatArray, seed: int) -> StratifiedKFold:
+def _stratified(n_folds: Any, labels: Any, seed: int) -> StratifiedKFold:
     n_folds = check_count(n_folds, "cv", minimum=2)
-    rarest = int((signs > 0).sum() < (signs < 0).sum())
-    n_rows = int((signs == 2 * rarest - 1).sum())
+    classes, counts = np.unique(labels, return_counts=True)
+    n_rows, rarest = min(zip(counts.tolist(), classes.tolist()))
     if n_rows < n_folds:
         raise ValueError(
-            f"cv must be at most {n_rows}, the number of rows of class "
-            f"{classes.tolist()[rarest]!r}, got {n_folds}"
+            f"cv must be at most {n_rows}, the number of rows of class {rarest!r}, got {n_folds}"
         )
     return StratifiedKFold(n_folds, shuffle=True, random_state=seed % 2**32)
 
 
-def _check_fold(fold: Fold, classes: Any, signs: FloatArray) -> None:
+def _check_fold(fold: Fold, labels: Any) -> None:
     if not fold.test.size:
         raise ValueError(f"cv: split {fold.number} holds out no rows")
-    for label, sign in zip(classes.tolist(), (-1, 1)):
-        if sign not in signs[fold.train]:
-            raise ValueError(
-                f"cv: the training rows of split {fold.number} lack class {label!r}; "
-                "use stratified folds"
-            )
+    missing = np.setdiff1d(labels, labels[fold.train]).tolist()
+    if missing:
+        raise ValueError(
+            f"cv: the training rows of split {fold.number} lack class {missing[0]!r}; "
+            "use stratified folds"
+        )
 
 
 # -- fits ------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import product
 from typing import Any, Self, TypeVar
@@ -19,7 +19,6 @@ from thresher.estimators.checks import (
 )
 from thresher.estimators.cross_validation import (
     DEFAULT_FOLDS,
-    Fold,
     choose,
     fit_to_all,
     fit_to_folds,
@@ -133,7 +132,8 @@ class HalfspaceClassifierCV(FittedHalfspace):
             fitted = fit_to_all(self._make(*widest, seed), rows, labels)
             report.task_ended("fit for trust")
             results = []
-            fits = self._estimators_and_folds(choices, folds, seed)
+            # A generator: a list would keep every fitted estimator in memory.
+            fits = ((self._make(*choice, seed), fold) for choice, fold in product(choices, folds))
             for result in fit_to_folds(fits, rows, labels, fitted.row_weights_, self.n_jobs):
                 results.append(result)
                 report.task_ended("fit to folds")
@@ -169,13 +169,6 @@ class HalfspaceClassifierCV(FittedHalfspace):
     def _make(self, sparsity: int, noise_rate: float, random_state: Any) -> HalfspaceClassifier:
         shared = {name: getattr(self, name) for name in SHARED}
         return HalfspaceClassifier(sparsity, noise_rate, random_state=random_state, **shared)
-
-    def _estimators_and_folds(
-        self, choices: Sequence[Choice], folds: Sequence[Fold], seed: int
-    ) -> Iterator[tuple[HalfspaceClassifier, Fold]]:
-        """One at a time: a list would keep every fitted estimator in memory."""
-        for choice, fold in product(choices, folds):
-            yield self._make(*choice, seed), fold
 
     def _take(self, best: HalfspaceClassifier) -> None:
         """Take over the fitted attributes of the chosen estimator, and complete it."""
