@@ -33,11 +33,10 @@ BLOCK_BYTES = 2**24
 
 def _checker(check: Callable[Given, bool]) -> Callable[Given, bool]:
     """The check on converted inputs; False for what is refused or cannot be computed."""
-    signature = inspect.signature(check)
 
     @wraps(check)
     def answer(*args: Given.args, **kwargs: Given.kwargs) -> bool:
-        given = signature.bind(*args, **kwargs)
+        given = inspect.signature(check).bind(*args, **kwargs)
         try:
             with np.errstate(all="ignore"):
                 for name in given.arguments.keys() & CONVERSIONS.keys():
@@ -80,8 +79,7 @@ def proves_upper_bound(
     if not is_left.all():
         slack = slack[np.ix_(is_left, is_left)]
     d, diagonal = len(slack), np.einsum("ii->i", slack)
-    # Success of Cholesky on S proves λmin(S) ≥ −γ_{d+2}·trace (Rump 2006). S was rounded three
-    # times, by u·‖S‖_F each, and ‖S‖_F ≤ trace, because S is then as good as semidefinite.
+    # Cholesky proves λmin(S) ≥ −γ_{d+2}·trace (Rump 2006); S was rounded by 3u·‖S‖_F ≤ 3u·trace.
     trace = d * eigenvalue + float(np.abs(diagonal).sum())
     diagonal += eigenvalue - (d + 4) * EPS * trace - 8 * (d + 3) ** 2 * TINY
     return math.isfinite(float(np.trace(np.linalg.cholesky(slack))))  # LAPACK lets NaN pass
@@ -128,9 +126,8 @@ def proves_optimum(
 ) -> bool:
     """Whether H = factor·factorᵀ proves that no admissible weights have a variance below claim.
 
-    Weights in [0,1] with sum ≥ (1−ξ)n leave at least the (1−ξ)n smallest xᵀHx, the last one in
-    part; their sum over n bounds the weighted variance of any such weights from below. This is
-    the only proof that Algorithm 2 is infeasible.
+    Weights in [0,1] with sum ≥ (1−ξ)n keep no less than the (1−ξ)n smallest xᵀHx, the last one in
+    part, over n. Nothing else proves that Algorithm 2 is infeasible.
     """
     n, d = rows.shape
     factor = factor.reshape(d, -1)
@@ -198,7 +195,9 @@ def accepts_worst_direction(
     witness = answer.direction if answer.direction is not None else answer.lifted
     radii = {"l2_radius": l2_radius, "l1_radius": l1_radius}
     lower, upper = _number(answer.lower), _number(answer.upper)
-    close = upper < INF and (1 - Fraction(tolerance)) * Fraction(upper) <= Fraction(lower)
+    close = tolerance * upper < INF and (1 - Fraction(tolerance)) * Fraction(upper) <= Fraction(
+        lower
+    )
     return (
         answer.status == ("converged" if close else "undecided")
         and proves_lower_bound(lower, gram, witness, **radii)
@@ -253,29 +252,19 @@ def accepts_hinge(
     sample_weight: FloatArray,
     tolerance: float = 1e-3,
 ) -> bool:
-    """Whether point, loss, lower bound and status of an answer of `minimize_hinge` are proven.
-
-    "Converged" is proven of the exact loss, bounded from above; the reported one may be rounded.
-    """
-    (m, d), point, total = rows.shape, _floats(answer.point, 1), _radius(sample_weight.sum())
+    """Whether point, loss, lower bound and status of an answer of `minimize_hinge` are proven."""
+    (m, d), point = rows.shape, _floats(answer.point, 1)
     _demand(m == labels.size == sample_weight.size, d == center.size == point.size)
     offset, reach = np.abs(point - center), 1 + (d + 8) * EPS  # rounding of norms is overlooked
     _demand(np.linalg.norm(offset) <= l2_radius * reach, offset.sum() <= l1_radius * reach)
-    sizes = [np.ravel(abs(block) @ np.abs(point)) for _, block in _blocks(rows, 8 * d)]
-    doubt = (d + 8) * (EPS + (EPS * np.concatenate(sizes) + TINY) / hinge_scale)
-    slack = 1 - labels * np.ravel(rows @ point) / hinge_scale
-    slack[sample_weight == 0] = doubt[sample_weight == 0] = 0
-    loss, upper = (float(sample_weight @ np.maximum(s, 0)) / total for s in (slack, slack + doubt))
-    upper = upper * (1 + 2 * (m + 4) * EPS) + (m + 1) * TINY / total
+    loss, upper = hinge_loss(rows, labels, point, hinge_scale, sample_weight)
     told, lower = _number(answer.loss), _number(answer.lower_bound)
-    _demand(abs(told - loss) <= 2 * (upper - loss) < INF)
-    most = Fraction(lower) + Fraction(tolerance)  # a loss that has converged
+    _demand(abs(told - loss) <= 2 * (upper - loss) < INF)  # told as float64 may evaluate it
+    is_close = max(told, upper) <= Fraction(lower) + Fraction(tolerance)
     region: dict[str, Any] = {"center": center, "l2_radius": l2_radius, "l1_radius": l1_radius}
     region |= {"hinge_scale": hinge_scale, "sample_weight": sample_weight}
-    return (
-        answer.status == ("converged" if told <= most else "undecided")
-        and (told > most or upper <= most)
-        and proves_hinge_bound(lower, rows, labels, answer.dual, **region)
+    return answer.status == ("converged" if is_close else "undecided") and proves_hinge_bound(
+        lower, rows, labels, answer.dual, **region
     )
 
 
@@ -288,6 +277,18 @@ def _removal_status(answer: Any, limit: float | None, tolerance: float) -> str:
         tight = lower <= reachable and upper < INF and upper <= WIDEST * reachable
         return "tightest" if tight else "undecided"
     return "feasible" if upper <= limit else "infeasible" if optimum > limit else "undecided"
+
+
+@np.errstate(all="ignore")
+def hinge_loss(rows: Any, labels: Any, point: Any, tau: float, weights: Any) -> tuple[float, float]:
+    """The weighted mean hinge loss as float64 evaluates it, and a bound on the exact one."""
+    (m, d), total = rows.shape, _radius(weights.sum())
+    sizes = [np.ravel(abs(block) @ np.abs(point)) for _, block in _blocks(rows, 8 * d)]
+    doubt = (d + 8) * (EPS + (EPS * np.concatenate(sizes) + TINY) / tau)
+    slack = 1 - labels * np.ravel(rows @ point) / tau
+    slack[weights == 0] = doubt[weights == 0] = 0
+    loss, upper = (float(weights @ np.maximum(s, 0)) / total for s in (slack, slack + doubt))
+    return loss, upper * (1 + 2 * (m + 4) * EPS) + (m + 1) * TINY / total
 
 
 @np.errstate(all="ignore")
@@ -365,11 +366,10 @@ def _support_from_above(gradient: FloatArray, l2_radius: float, l1_radius: float
     """The least value found of r‖S_t(g)‖₂ + ρt, a convex function of t; any t is an upper bound."""
     exponent = np.frexp(np.abs(gradient).max())[1]
     magnitudes = np.ldexp(np.abs(gradient), -exponent)  # below 1, without rounding
-    underflow = math.sqrt(gradient.size * TINY)
 
     def value(level: float) -> float:
-        length = float(np.linalg.norm(np.maximum(magnitudes - level, 0))) + underflow
-        return (l2_radius * length + l1_radius * level) * (1 + (gradient.size + 8) * EPS)
+        length = np.linalg.norm(np.maximum(magnitudes - level, 0)) + math.sqrt(gradient.size * TINY)
+        return float(l2_radius * length + l1_radius * level) * (1 + (gradient.size + 8) * EPS)
 
     low, high, best = 0.0, 1.0, min(value(0.0), value(1.0))
     for _ in range(80):

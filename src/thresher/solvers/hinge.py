@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.certificates import proves_hinge_bound
+from thresher.certificates import hinge_loss, proves_hinge_bound
 from thresher.geometry.balls import project_onto_unit_region
 from thresher.geometry.regions import SearchRegion
 from thresher.solvers.multipliers import Descent, HingeProblem, Multipliers, descend_on_core
@@ -42,7 +42,8 @@ class HingeMinimum:
     point : array of shape (d,), in the search region
     loss : weighted mean hinge loss of the point
     lower_bound : no point of the region has a loss below this
-    status : "converged" if loss − lower_bound is at most the tolerance, else "undecided"
+    status : "converged" if loss − lower_bound is at most the tolerance, even in exact arithmetic,
+        else "undecided"
     dual : array of shape (m,) in [0, 1], the proof of `lower_bound`
     n_iterations : gradient steps taken
     """
@@ -207,7 +208,9 @@ def _certified(task: _Task, descent: Descent) -> HingeMinimum:
     dual = np.zeros(kept.size)
     dual[kept] = descent.best_tangent.dual
     lower_bound = _proven(task, descent, dual)
-    status = "converged" if loss - lower_bound <= task.tolerance else "undecided"
+    proven = hinge_loss(task.rows, task.labels, point, task.hinge_scale, task.probabilities)[1]
+    is_close = max(loss, proven) - lower_bound <= task.tolerance
+    status = "converged" if is_close else "undecided"
     return HingeMinimum(point, loss, lower_bound, status, dual, descent.n_iterations)
 
 
