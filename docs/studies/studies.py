@@ -20,7 +20,7 @@ import pandas as pd
 from cells import GRAY, HERE, attack_name, markdown, percent, read_cells, read_rows
 from matplotlib.figure import Figure
 
-from thresher.experiments.arena.figures.scaling import exponent, label_floor, labels_needed
+from thresher.experiments.arena.figures.kinds import exponent, label_floor, labels_needed
 from thresher.rendering.palette import BLUE, RED
 
 DEFAULT = "default"

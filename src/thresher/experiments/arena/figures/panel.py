@@ -217,20 +217,10 @@ def say_failures(cells: pd.DataFrame) -> str:
 Line: TypeAlias = tuple[float, tuple[float, ...]]  # offset and dashes, as matplotlib has them
 Marker: TypeAlias = str | tuple[int, int, int]  # a name, or points, kind and angle
 
-# Each with its name in words. Eight and nine have no common factor: 72 methods in a row differ in
-# color or marker.
+# Eight colors of the palette and nine markers have no common factor: 72 methods in a row differ.
+# Markers and lines have their names in words.
 CIRCLE: tuple[Marker, str] = ("o", "circles")
-GREEN = (palette.GREEN, "green")
-COLORS = (
-    (palette.BLUE, "blue"),
-    (palette.RED, "red"),
-    (palette.PINK, "pink"),
-    (palette.ORANGE, "orange"),
-    (palette.LIGHT_BLUE, "light blue"),
-    (palette.INDIGO, "indigo"),
-    (palette.WINE_RED, "wine red"),
-    (palette.OLIVE, "olive"),
-)
+COLORS = ("BLUE", "RED", "PINK", "ORANGE", "LIGHT_BLUE", "INDIGO", "WINE_RED", "OLIVE")
 MARKERS: tuple[tuple[Marker, str], ...] = (
     ("s", "squares"),
     ("^", "triangles"),
@@ -255,7 +245,7 @@ DASHES: tuple[tuple[Line, str], ...] = (
     ((0, (9, 2)), "long-dashed"),
 )
 SOLID: tuple[Line, str] = ((0, ()), "solid")
-_OPTIONS = re.compile(r", | \(")  # what follows a name is told apart from what bears it alone
+_OPTIONS = re.compile(r", | \(")  # begins what follows a name
 
 
 @dataclass(frozen=True)
@@ -266,7 +256,7 @@ class Style:
     ----------
     color, marker, line : for matplotlib
     is_hollow : whether its markers are white inside
-    words : the same for somebody who does not see it
+    words : the same in words
 
     Examples
     --------
@@ -296,7 +286,7 @@ def style_of(name: str) -> Style:
     """
     base, *options = _OPTIONS.split(name, maxsplit=1)
     number = zlib.crc32(name.encode())  # unlike hash(), the same in every process
-    color, marker, line = GREEN, CIRCLE, SOLID
+    color, marker, line = "GREEN", CIRCLE, SOLID
     if base in METHODS:
         place = list(METHODS).index(base)
         color, marker, line = COLORS[place % 8], MARKERS[place % 9], DASHES[place % 4]
@@ -306,8 +296,8 @@ def style_of(name: str) -> Style:
     if options:
         line = DASHES[number % 4]
     hollow = "hollow " if options else ""
-    words = f"{line[1]} {color[1]} line with {hollow}{marker[1]}"
-    return Style(color[0], marker[0], line[0], bool(options), words)
+    words = f"{line[1]} {color.lower().replace('_', ' ')} line with {hollow}{marker[1]}"
+    return Style(getattr(palette, color), marker[0], line[0], bool(options), words)
 
 
 def title_of(name: str) -> str:
