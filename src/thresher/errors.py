@@ -22,13 +22,7 @@ INSIDE = ("thresher", "sklearn", "joblib")  # packages between a user's call and
 
 
 class ThresherError(Exception):
-    """Anything Thresher raises about its own work: `except ThresherError` catches it all.
-
-    Examples
-    --------
-    >>> issubclass(BudgetExceeded, ThresherError)
-    True
-    """
+    """Anything Thresher raises about its own work: `except ThresherError` catches it all."""
 
 
 class BudgetExceeded(ThresherError):
@@ -104,23 +98,11 @@ class UnreadableTable(ThresherError, ValueError):
 
 
 class UncertifiedPhase(UserWarning):
-    """A phase whose solver missed its certificate; the phase's record says which, and by how much.
-
-    Examples
-    --------
-    >>> issubclass(UncertifiedPhase, UserWarning)
-    True
-    """
+    """A phase whose solver missed its certificate; the phase's record says by how much."""
 
 
 class DistrustedClass(UserWarning):
-    """A class whose rows are hardly trusted: it is planted, or too small for the noise rate.
-
-    Examples
-    --------
-    >>> issubclass(DistrustedClass, UserWarning)
-    True
-    """
+    """A class whose rows are hardly trusted: it is planted, or too small for the noise rate."""
 
 
 class UnknownId(ThresherError, ValueError):

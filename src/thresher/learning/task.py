@@ -111,11 +111,6 @@ class Cost:
     phases : number of phases (k0)
     draws : number of instances drawn, including rejected ones (N, the sum of N_k)
     labels : number of labels asked for (m, the sum of m_k)
-
-    Examples
-    --------
-    >>> Cost(phases=2, draws=9000, labels=800).labels
-    800
     """
 
     phases: int

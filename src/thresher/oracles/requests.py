@@ -78,11 +78,6 @@ class LabelRequest:
     ids : one integer per row; the answer has one label for each
     X : the rows, dense or CSR
     phase : number of the phase, from 1
-
-    Examples
-    --------
-    >>> LabelRequest(np.array([3, 8]), np.eye(2), phase=1).ids
-    array([3, 8])
     """
 
     ids: IdArray
