@@ -15,8 +15,7 @@ import numpy as np
 import onnxruntime
 from sklearn.datasets import load_breast_cancer
 
-from thresher import HalfspaceClassifier
-from thresher.estimators import load_model, save_model
+from thresher import HalfspaceClassifier, load_model, save_model
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 diagnosis = y.map({0: "malignant", 1: "benign"})

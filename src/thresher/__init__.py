@@ -6,7 +6,12 @@ from thresher.learning import ActiveLearner, learn_actively, learn_passively, pl
 from thresher.outliers import remove_outliers
 
 if TYPE_CHECKING:
-    from thresher.estimators import HalfspaceClassifier, HalfspaceClassifierCV
+    from thresher.estimators import (
+        HalfspaceClassifier,
+        HalfspaceClassifierCV,
+        load_model,
+        save_model,
+    )
 
 __version__ = "0.1.0"
 
@@ -17,9 +22,12 @@ __all__ = [
     "__version__",
     "learn_actively",
     "learn_passively",
+    "load_model",
     "plan",
     "remove_outliers",
+    "save_model",
 ]
+_FROM_ESTIMATORS = ("HalfspaceClassifier", "HalfspaceClassifierCV", "load_model", "save_model")
 
 
 def __dir__() -> list[str]:
@@ -29,7 +37,7 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     # Imported on first use: scikit-learn takes longer to import than everything else together, and
     # most commands of the command line do not need it.
-    if name in ("HalfspaceClassifier", "HalfspaceClassifierCV"):
+    if name in _FROM_ESTIMATORS:
         from thresher import estimators
 
         return getattr(estimators, name)
