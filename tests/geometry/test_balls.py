@@ -97,6 +97,17 @@ def test_near_ties_do_not_understate_the_value(power: int) -> None:
     assert value == pytest.approx(float(np.linalg.norm(g)), rel=1e-12)
 
 
+@pytest.mark.parametrize("rest", [0.1, 0.5, 0.99])
+def test_a_level_below_the_entries_that_are_sorted_first_is_found(rest: float) -> None:
+    # A thousand tied entries lie at the end of the hundred that are sorted first.
+    g = np.r_[1.0, np.full(1000, rest)]
+    value, _ = support_l1_l2(g, l2_radius=1.0, l1_radius=3.0)
+    levels = np.linspace(0, 1, 20_001)
+    bounds = [np.linalg.norm(np.maximum(g - t, 0)) + 3.0 * t for t in levels]
+    assert value <= min(bounds) + 1e-9
+    assert value == pytest.approx(min(bounds), rel=1e-4)
+
+
 def test_ties_do_not_overstate_the_value() -> None:
     value, point = support_l1_l2(np.ones(4), l2_radius=1.0, l1_radius=1.5)
     assert value == pytest.approx(1.5, rel=1e-15)  # scaling to l2 norm 1 would give 2

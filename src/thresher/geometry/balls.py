@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from thresher.validation import FloatArray, check_radius, check_vectors
 
-NEARLY_LARGEST = 0.999  # a level above, of entries up to 1, is found from the top
 FAR = 1e20
 LONG = 1e6  # of a vector whose projection onto a region of unit size is done carefully
 
@@ -85,11 +84,7 @@ def support_points(vectors: FloatArray, l2_radius: float, l1_radius: float) -> F
     scale = np.abs(vectors).max(axis=1, keepdims=True)
     unit = vectors / np.where(scale > 0, scale, 1)
     ratio = min(l1_radius / l2_radius, 2 * vectors.shape[1] ** 0.5)  # beyond √d it never binds
-    levels = _ratio_levels(np.abs(unit), ratio)
-    shrunk = soft_threshold(unit, levels[:, None])
-    flat = levels > NEARLY_LARGEST
-    if flat.any():
-        shrunk[flat] = _shrunk_from_the_top(unit[flat], ratio)
+    shrunk = _shrunk_to_ratio(unit, ratio)
     l2_norm = np.linalg.norm(shrunk, axis=1, keepdims=True)
     l1_norm = np.abs(shrunk).sum(axis=1, keepdims=True)
     # Both norms are applied, so that rounding never leaves the region. Where t reached the largest
@@ -104,75 +99,54 @@ def support_points(vectors: FloatArray, l2_radius: float, l1_radius: float) -> F
     return points
 
 
-def _shrunk_from_the_top(unit: FloatArray, ratio: float) -> FloatArray:
-    """S_t of rows whose largest entries almost tie, from how far entries lie below the largest.
-
-    With u = 1 − |entry| the level is 1 − τ, and what is left of an entry is τ − u: differences
-    that are small against the entries are not lost, as they are in sums of the entries themselves.
-    """
-    depths = 1 - np.abs(unit)
-    ascending = np.sort(depths, axis=1)
-    following = np.concatenate([ascending[:, 1:], np.ones((len(unit), 1))], axis=1)
-    counts, take = np.arange(1, unit.shape[1] + 1), np.arange(len(unit))
-    u1, u2 = np.cumsum(ascending, axis=1), np.cumsum(ascending**2, axis=1)
-    l1_norm = counts * following - u1
-    l2_square = np.maximum(u2 - following * (2 * u1 - counts * following), 0)
-    crossed = (l1_norm**2 > ratio**2 * l2_square * (1 + 1e-14)) & (counts > ratio**2)
-    j = crossed.argmax(axis=1)
-    mean, room = u1[take, j] / counts[j], np.maximum(counts[j] - ratio**2, 1e-300)
-    above = counts <= counts[j][:, None]
-    spread = np.where(above, np.square(ascending - mean[:, None]), 0.0).sum(axis=1)
-    top = np.minimum(mean + ratio * np.sqrt(spread / (counts[j] * room)), following[take, j])
-    top = np.where(crossed.any(axis=1), top, 1.0)
-    return np.copysign(np.maximum(top[:, None] - depths, 0), unit)
-
-
-def _ratio_levels(magnitudes: FloatArray, ratio: float) -> FloatArray:
-    """For each row, the least t ≥ 0 with ‖S_t‖₁ ≤ ratio·‖S_t‖₂, or the largest entry."""
+def _shrunk_to_ratio(vectors: FloatArray, ratio: float) -> FloatArray:
+    """S_t of each row, with the least t ≥ 0 at which ‖S_t‖₁ ≤ ratio·‖S_t‖₂."""
+    magnitudes = np.abs(vectors)
+    largest = magnitudes.max(axis=1, keepdims=True)
     n_top = int(8 * ratio**2) + 32
     if 2 * n_top < magnitudes.shape[1]:
         # As a rule the level lies among the largest entries, and only those need be sorted.
         top = -np.sort(np.partition(-magnitudes, n_top - 1, axis=1)[:, :n_top], axis=1)
-        levels, is_settled = _levels_of_descending(top[:, :-1], top[:, 1:], ratio)
-        if is_settled.all():
-            return levels
-    descending = -np.sort(-magnitudes, axis=1)
-    following = np.concatenate([descending[:, 1:], np.zeros((len(descending), 1))], axis=1)
-    levels, is_settled = _levels_of_descending(descending, following, ratio)
-    return np.where(is_settled, levels, 0.0)
+        depths, is_found = _level_depths(top, ratio)
+    if 2 * n_top >= magnitudes.shape[1] or not is_found.all():
+        depths, is_found = _level_depths(_descending_to_zero(magnitudes), ratio)
+    excess = np.maximum(depths[:, None] - (largest - magnitudes), 0)
+    return np.copysign(np.where(is_found[:, None], excess, magnitudes), vectors)
 
 
-def _levels_of_descending(
-    descending: FloatArray, following: FloatArray, ratio: float
-) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """The levels of sorted rows, each entry with the one that follows it, and where they exist.
+def _descending_to_zero(magnitudes: FloatArray) -> FloatArray:
+    """Each row sorted, the largest entry first, with a zero at its end."""
+    padded = np.zeros((len(magnitudes), magnitudes.shape[1] + 1))
+    padded[:, :-1] = np.sort(magnitudes, axis=1)[:, ::-1]
+    return padded
 
-    With j entries above t, sums C1 and C2 of those entries and of their squares, the equation
-    (C1 − jt)² = ratio²·(C2 − 2tC1 + jt²) gives t = mean − ratio·√(spread / (j(j − ratio²))),
-    where spread = Σ(entry − mean)².
+
+def _level_depths(descending: FloatArray, ratio: float) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """How far t lies below the largest entry of each sorted row, and whether it is found there.
+
+    The last entry of a row is only the end of the search: no t below it is looked for. Everything
+    is counted from the largest entry downwards, so that entries which almost tie keep the
+    differences that sums of the entries themselves would lose. With j entries above t, at depths u
+    below the largest, ‖S_t‖₁ = ratio·‖S_t‖₂ means that t has the depth
+
+        mean(u) + ratio·√(Σ(u − mean(u))² / (j(j − ratio²))).
     """
-    n_rows, d = descending.shape
-    counts = np.arange(1, d + 1)
-    c1, c2 = np.cumsum(descending, axis=1), np.cumsum(descending**2, axis=1)
-    l1_norm = c1 - counts * following
-    l2_square = np.maximum(c2 - 2 * following * c1 + counts * following**2, 0)
-    # The first j whose whole segment is too flat (ratio of norms above the bound) at its lower end.
-    # Up to ratio² entries have no larger ratio of norms, whatever the rounding of near ties says.
-    crossed = (l1_norm**2 > ratio**2 * l2_square * (1 + 1e-14)) & (counts > ratio**2)
-    j = crossed.argmax(axis=1)
-    take = np.arange(n_rows)
-    count = counts[j]
-    mean = c1[take, j] / count
-    # Summed from centered entries: C2 − C1²/j would cancel.
-    above = counts <= count[:, None]
-    spread = np.square(descending - mean[:, None], where=above, out=np.zeros_like(c2)).sum(axis=1)
-    room = np.maximum(count - ratio**2, 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        level = mean - ratio * np.sqrt(spread / (count * room))
-    largest = descending[:, 0]
-    level = np.where(room > 0, level, largest)
-    level = np.where(np.isfinite(level), np.clip(level, following[take, j], largest), largest)
-    return level, np.asarray(crossed.any(axis=1))
+    depths = descending[:, :1] - descending
+    below, following = depths[:, :-1], depths[:, 1:]
+    counts = np.arange(1, below.shape[1] + 1)
+    u1, u2 = below.cumsum(axis=1), (below * below).cumsum(axis=1)
+    l1_norm = counts * following - u1
+    l2_square = u2 - following * (2 * u1 - counts * following)
+    # The first j whose segment, at its lower end, has too large a ratio of norms. Up to ratio²
+    # entries never have, whatever the rounding of near ties says.
+    crossed = (l1_norm * l1_norm > ratio**2 * (1 + 1e-14) * l2_square) & (counts > ratio**2)
+    take, j = np.arange(len(below)), crossed.argmax(axis=1)
+    count, mean = counts[j], u1[take, j] / counts[j]
+    # The depth 0 of the largest entry makes the spread at least mean²: little can cancel.
+    spread = np.maximum(u2[take, j] - mean * u1[take, j], 0)
+    room = np.maximum(count - ratio**2, 1e-300)
+    depth = np.minimum(mean + ratio * np.sqrt(spread / (count * room)), following[take, j])
+    return depth, crossed[take, j]
 
 
 def _project_one(v: FloatArray, r: float, rho: float) -> FloatArray:
@@ -212,7 +186,9 @@ def unit_support(g: FloatArray, l1_radius: float) -> tuple[float, float]:
     The lean form of `support_l1_l2` for the inner loop of a solver: one vector, nothing checked.
     """
     magnitudes = np.abs(g)
-    level = _ratio_level(np.sort(magnitudes)[::-1], l1_radius)
+    descending = _descending_to_zero(magnitudes[None])
+    depth, is_found = _level_depths(descending, l1_radius)
+    level = float(descending[0, 0] - depth[0]) if is_found[0] else 0.0
     excess = np.maximum(magnitudes - level, 0)
     return float(np.sqrt(excess @ excess)) + l1_radius * level, level
 
@@ -230,31 +206,13 @@ def project_onto_unit_region(v: FloatArray, l1_radius: float) -> FloatArray:
         return scaled
     if not l2_norm < LONG:  # next to its entries, the radius would be rounded away
         return project_l1_l2(v, l2_radius=1.0, l1_radius=l1_radius)
-    descending = np.sort(magnitudes)[::-1]
+    padded = _descending_to_zero(magnitudes[None])
+    descending = padded[0, :-1]
     levels = (descending.cumsum() - l1_radius) / np.arange(1, v.size + 1)
     excess = np.maximum(magnitudes - levels[np.count_nonzero(descending > levels) - 1], 0)
     if excess @ excess > 1 + 1e-9:  # closer to 1, rounding could leave no entry above the level
-        excess = np.maximum(magnitudes - _ratio_level(descending, l1_radius), 0)
+        depth, _ = _level_depths(padded, l1_radius)
+        excess = np.maximum(depth[0] - (descending[0] - magnitudes), 0)
         excess *= min(1 / float(np.sqrt(excess @ excess)), l1_radius / float(excess.sum()))
     projected: FloatArray = np.copysign(excess, v)
     return projected
-
-
-def _ratio_level(descending: FloatArray, ratio: float) -> float:
-    """`_ratio_levels` for a single vector whose magnitudes are sorted already."""
-    counts = np.arange(1, descending.size + 1)
-    c1, c2 = descending.cumsum(), (descending * descending).cumsum()
-    following = np.zeros_like(descending)
-    following[:-1] = descending[1:]
-    l1_norm = c1 - counts * following
-    l2_square = c2 - following * (2 * c1 - counts * following)
-    # Up to ratio² entries have no larger ratio of norms, whatever the rounding of ties says.
-    room = counts - ratio**2
-    crossed = (l1_norm * l1_norm > ratio**2 * (1 + 1e-14) * l2_square) & (room > 0)
-    j = int(crossed.argmax())
-    if not crossed[j]:
-        return 0.0
-    mean = c1[j] / (j + 1)
-    centered = descending[: j + 1] - mean
-    level = mean - ratio * np.sqrt((centered @ centered) / ((j + 1) * room[j]))
-    return float(min(max(level, following[j]), descending[0]))
