@@ -19,15 +19,7 @@ LEGEND_LINE = 0.19  # inches that one line of a legend takes
 
 
 def check_classifier(estimator: Any) -> None:
-    """Raise unless this is a fitted classifier of ours.
-
-    Raises
-    ------
-    TypeError
-        For anything but a `HalfspaceClassifier` or `HalfspaceClassifierCV`.
-    NotFittedError
-        For one that was not fitted.
-    """
+    """Raise unless this is a fitted classifier of ours."""
     if not isinstance(estimator, (HalfspaceClassifier, HalfspaceClassifierCV)):
         raise TypeError(
             "estimator must be a fitted HalfspaceClassifier or HalfspaceClassifierCV, "
@@ -37,15 +29,7 @@ def check_classifier(estimator: Any) -> None:
 
 
 def take_axes(ax: Any, n_panels: int, figsize: tuple[float, float]) -> list[Any]:
-    """The given axes, or new ones of pyplot.
-
-    Raises
-    ------
-    ImportError
-        When matplotlib is missing.
-    TypeError, ValueError
-        For anything but axes, or the wrong number of them.
-    """
+    """The given axes, or new ones of pyplot; raises unless they are axes and their number fits."""
     try:
         from matplotlib.axes import Axes
     except ImportError as error:

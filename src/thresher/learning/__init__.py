@@ -1,6 +1,6 @@
 """Algorithm 1: the engine, its schedules, and the drivers that connect it to the world."""
 
-from thresher.learning.active import ActiveLearner, Question, learn_actively
+from thresher.learning.active import ActiveLearner, learn_actively
 from thresher.learning.algorithm import Schedule, complete, learn, with_rows
 from thresher.learning.constants import PaperConstants
 from thresher.learning.history import PhaseOutcome
@@ -18,7 +18,6 @@ __all__ = [
     "PhaseOutcome",
     "Plan",
     "PracticalSchedule",
-    "Question",
     "Schedule",
     "Task",
     "TheorySchedule",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,30 +14,8 @@ from thresher.learning.journal import Journal, load_journal, save_journal
 from thresher.learning.practical import PracticalSchedule
 from thresher.learning.recording import RecordedSource, check_answer, unanswered
 from thresher.learning.task import Task
-from thresher.oracles import (
-    IdArray,
-    LabelRequest,
-    LabelSource,
-    as_instance_source,
-    reveal_labels,
-)
-from thresher.validation import FloatArray, Rows, seed_from
-
-
-@dataclass(frozen=True, eq=False)
-class Question:
-    """Rows whose labels the learner wants now; none of them has been labeled before.
-
-    Attributes
-    ----------
-    ids : (k,) integers; for a table they are row positions (`iloc` of a data frame)
-    X : (k, d) the rows, dense or CSR
-    phase : which phase wants them, from 1
-    """
-
-    ids: IdArray
-    X: Rows
-    phase: int
+from thresher.oracles import LabelRequest, LabelSource, as_instance_source, reveal_labels
+from thresher.validation import FloatArray, seed_from
 
 
 class ActiveLearner:
@@ -109,7 +86,7 @@ class ActiveLearner:
 
     # -- the conversation --------------------------------------------------------------------
 
-    def ask(self) -> Question | None:
+    def ask(self) -> LabelRequest | None:
         """The rows whose labels are wanted next, or None when learning is over.
 
         Asking again without answering returns the same rows. Drawing and solving happen here; an
@@ -261,14 +238,14 @@ class ActiveLearner:
         self._n_observed = 0
         self._draws.rewind()
 
-    def _next_question(self) -> Question | None:
+    def _next_question(self) -> LabelRequest | None:
         if not self._is_started:
             self._send(None)
         while (request := self._request) is not None:
             missing = unanswered(request, self._journal.labels)
             if missing.size:
                 self._refuse_overspending(missing.size)
-                return Question(request.ids[missing], request.X[missing], request.phase)
+                return LabelRequest(request.ids[missing], request.X[missing], request.phase)
             self._send(np.array([self._journal.labels[i] for i in request.ids.tolist()]))
         if not self._phases:
             raise LearningStopped(

@@ -132,17 +132,8 @@ def check_answer(
 ) -> dict[int, float]:
     """The labels by id, or an error that says what is wrong and what is kept.
 
-    Parameters
-    ----------
-    labels : one label of -1 or +1 for each id
-    ids : the rows they belong to; by default all that are still unlabeled, in their order
-    request : what was asked
-    known : all earlier labels by id; not changed here
-
-    Raises
-    ------
-    ValueError : wrong number of labels, a label other than -1 or +1, an id that was not asked for,
-        or a label that contradicts an earlier one
+    Without `ids` they belong to all rows of the request that are still unlabeled, in their order.
+    Labels that were known before stay as they are, and must not be contradicted.
     """
     labeled = request.ids[unanswered(request, known)] if ids is None else check_ids(ids)
     kept = f"the {len(known)} earlier labels are kept"

@@ -71,12 +71,12 @@ class DrawRequest:
 
 @dataclass(frozen=True, eq=False)
 class LabelRequest:
-    """The distinct rows whose labels the learner wants (Algorithm 1, line 8).
+    """Distinct rows whose labels the learner wants (Algorithm 1, line 8); `ask` returns one.
 
     Parameters
     ----------
-    ids : one integer per row; the answer has one label for each
-    X : the rows, dense or CSR
+    ids : (k,) integers, one per row; for a table they are row positions (`iloc` of a data frame)
+    X : (k, d) the rows, dense or CSR
     phase : number of the phase, from 1
     """
 
