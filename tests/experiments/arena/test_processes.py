@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,7 @@ if seed == 2:
 def test_a_process_that_cannot_start_is_an_error_and_not_an_outcome(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_workers: Workers
 ) -> None:
+    resource_tracker.ensure_running()  # it is a process of Python's own, and must start
     (tmp_path / "sitecustomize.py").write_text("import os\nos._exit(3)")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(ThresherError, match=r"cannot start a process.*records are kept"):

@@ -14,9 +14,10 @@ import threading
 import warnings
 from asyncio import CancelledError
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import as_completed
+from concurrent.futures import FIRST_COMPLETED
+from concurrent.futures import wait as wait_for_jobs
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing.connection import wait
 from typing import Any, TypeAlias
@@ -33,6 +34,7 @@ _ONE_THREAD = dict.fromkeys(
     ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
 _PATIENCE = 10  # seconds for a cluster to answer
+_LOOK = 1.0  # seconds after which a silent pool is looked at
 _HOST_AND_PORT = re.compile(
     r"(?:(?:tcp|tls|ucxx?|wss?)://)?"
     r"(?:\[[0-9a-fA-F:.%]+\]|[^\s/:\[\]]+)"  # [::1], or a name or number without colons
@@ -84,16 +86,31 @@ def run_here(tasks: Sequence[Task], time_limit: float, *, n_jobs: int | None = N
     while waiting:
         n_before = len(waiting)
         with _pool(min(check_count(n_jobs, "n_jobs"), n_before)) as pool:
-            jobs = {pool.schedule(_execute, [waiting[n]], timeout=time_limit): n for n in waiting}
-            for job in as_completed(jobs):
-                if not isinstance(job.exception(), BrokenProcessPool):
-                    yield _outcome(job, waiting.pop(jobs[job]), time_limit)
+            for n, job in _completed(pool, dict(waiting), time_limit):
+                yield _outcome(job, waiting.pop(n), time_limit)
         # Pebble gives up where a process dies before it has a task: that may be an accident.
         if len(waiting) == n_before:
             raise ThresherError(
                 f"cannot start a process for the runs; {_KEPT}. In a script, call run_sweep under "
                 'if __name__ == "__main__":'
             )
+
+
+def _completed(pool: Any, tasks: dict[int, Task], time_limit: float) -> Iterator[tuple[int, Any]]:
+    """The jobs of numbered tasks as they are done, without those that a broken pool lost."""
+    jobs: dict[Any, int] = {}
+    with suppress(RuntimeError):  # a pool that is broken already takes none
+        for n, task in tasks.items():
+            jobs[pool.schedule(_execute, [task], timeout=time_limit)] = n
+    pending = set(jobs)
+    while pending:
+        is_active = pool.active  # asked first: whatever it still settled is then among the done
+        done, pending = wait_for_jobs(pending, timeout=_LOOK, return_when=FIRST_COMPLETED)
+        for job in sorted(done, key=lambda job: jobs[job]):
+            if not isinstance(job.exception(), BrokenProcessPool):
+                yield jobs[job], job
+        if not (done or is_active):  # what waits in its queue is never answered
+            return
 
 
 @contextmanager
@@ -268,10 +285,9 @@ def run_on_worker(task: Task, time_limit: float) -> FlatRecord:
         # Dask's workers are daemons, which may not start processes. Ours end with them anyway.
         multiprocessing.current_process().daemon = False
         _thread.pool = _start_pool(1)
-    job = _thread.pool.schedule(_execute, [task], timeout=time_limit)
-    if isinstance(job.exception(), BrokenProcessPool):
-        raise ThresherError(f"cannot start a process on a Dask worker; {_KEPT}")
-    return _outcome(job, task, time_limit)
+    for _, job in _completed(_thread.pool, {0: task}, time_limit):
+        return _outcome(job, task, time_limit)
+    raise ThresherError(f"cannot start a process on a Dask worker; {_KEPT}")
 
 
 def _line(error: BaseException) -> str:
