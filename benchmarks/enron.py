@@ -1,4 +1,4 @@
-"""The spam filter of the Sever experiments, under the attacks that were optimised against it.
+"""The spam filter of the Sever experiments, under the attacks that were optimized against it.
 
     python -m benchmarks.enron --data-dir DIR --csv docs/studies/enron.csv
 

@@ -234,7 +234,7 @@ def test_the_cells_can_be_had_as_a_table(smoke, call_cli, monkeypatch) -> None:
     _, folder = smoke
     monkeypatch.setattr(report, "figures_section", lambda _: Html(""))  # they are drawn above
     done = call_cli("arena report arena --out plain.html --csv cells.csv", folder)
-    assert done.stdout == "Report: plain.html\nCells: cells.csv\n"
+    assert done.stdout == "Report: plain.html\nCSV: cells.csv\n"
     with (folder / "cells.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 30

@@ -131,11 +131,11 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {  # and the reason
     "blank.csv": ("\n\n\n", "is blank"),
     "short-line.csv": (
         csv().replace(csv().splitlines()[9], "1,2,no"),
-        "3 cells in line 10 but 5 columns",
+        "3 cells on line 10 but 5 columns",
     ),
     "long-line.csv": (
         csv().replace(csv().splitlines()[9], "1,2,3,4,5,no"),
-        "6 cells in line 10 but 5 columns",
+        "6 cells on line 10 but 5 columns",
     ),
     "same-names.csv": (csv(head="a,a,c,d,y"), "duplicate column names: 'a'"),
     "nameless-column.csv": (csv(head="a,,c,d,y"), "a column without a name, number 2 of 5"),

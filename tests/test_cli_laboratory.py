@@ -113,7 +113,7 @@ def test_without_noise_nobody_is_needed(tmp_path: Path, call_cli) -> None:
 def test_another_method_may_learn(tmp_path: Path, call_cli) -> None:
     done = call_cli(f"{SIMULATE} --method zhang-2018 --figure runs.png", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "method Zhang 2018; at most 120 labels" in done.stdout
+    assert "method: Zhang 2018; at most 120 labels" in done.stdout
     assert "Seed 0: finished\n" in done.stdout and "phase" not in done.stdout
 
 

@@ -120,7 +120,7 @@ def test_a_column_that_numbers_the_rows_is_pointed_out(folder, call_cli):
         warnings.simplefilter("default")
         done = call_cli("learn numbered.csv --noise-rate 0.1 --sparsity 2", folder)
         assert done.returncode == 0
-        hint = "column 'id' numbers the rows; unless it is a feature, pass --id-column id"
+        hint = "column 'id' looks like row numbers; if so, pass --id-column id"
         assert done.stderr == f"thresher: warning: {hint}\n"
         assert call_cli(f"learn numbered.csv {OPTIONS}", folder).stderr == ""
 
@@ -165,7 +165,7 @@ def test_audit_says_why_and_what_is_proven(folder, call_cli):
     why = printed[printed.index("Why they are suspicious") :]
     assert re.search(r"^1\. \d+ suspects labeled no lie [\d.]+ times as far\s", why, re.MULTILINE)
     assert re.search(r"^   f[01] +[+-]0\.\d\d +-?[23]\.\d+ ", why, re.MULTILINE)
-    assert "Proven, and accepted by an independent checker" in printed
+    assert "Proven, and verified by an independent checker" in printed
 
 
 def test_the_weight_is_the_agreement_halved_without_trust(folder, call_cli):
@@ -274,10 +274,10 @@ MISUSE = {
     "learn mail.csv --noise-rate 0.7": "noise_rate must be at least 0 and below 0.5, got 0.7",
     "learn mail.csv --noise-rate nan": "noise_rate must be",
     "learn mail.csv --noise-rate x": "must be a number such as 0.05, got 'x'",
-    "learn mail.csv --sparsity 0": "must be integers ≥ 1, or 'all', got '0'",
+    "learn mail.csv --sparsity 0": "must be 'all' or integers ≥ 1, got '0'",
     "learn mail.csv --sparsity 2,3": "use --choose for several",
     "learn mail.csv --sparsity 2 --choose": "not allowed with argument --sparsity",
-    "learn mail.csv --choose 1,,2": "must be integers ≥ 1, or 'all', got '1,,2'",
+    "learn mail.csv --choose 1,,2": "must be 'all' or integers ≥ 1, got '1,,2'",
     "learn mail.csv --seed -1": "must be an integer ≥ 0, got '-1'",
     "learn mail.csv --out model.txt": "must end in .json, got 'model.txt'",
     "learn mail.csv --out no/such/model.json": "folder 'no/such' does not exist",
@@ -313,7 +313,7 @@ FAILURES = {
     "learn few.csv --sparsity 1": "3-fold cross-validation needs at least 3 rows of each label",
     "learn empty.csv": "is empty",
     "learn .": "is a folder",
-    "learn notes.txt": "supported are .csv",
+    "learn notes.txt": "supported: .csv",
     "predict no.json mail.csv --out p.csv": "no.json",
     "predict mail.csv mail.csv --out p.csv": "cannot read mail.csv (not valid JSON",
     "predict . mail.csv --out p.csv": "it is a folder",

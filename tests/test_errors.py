@@ -106,7 +106,7 @@ CASES = {
     "labels": Case(
         errors.BudgetExceeded,
         _budget_of_labels,
-        ("labels are needed", "the budget has 20 left", "0 labels and 0 phases are kept"),
+        ("labels are needed", "the budget has only 20 left", "0 labels and 0 phases are kept"),
     ),
     "unknown id": Case(
         errors.UnknownId, _unknown_id, ("id 1000000000 was never drawn", "so far are 0 to 199")
@@ -117,12 +117,12 @@ CASES = {
         ("no usable row", "200 draws are kept", "Scale the features"),
     ),
     "no question": Case(
-        errors.LearningStopped, _tell_without_question, ("needs a question", "call ask first")
+        errors.LearningStopped, _tell_without_question, ("no question to answer", "call ask first")
     ),
     "another pool": Case(
         errors.LearningStopped,
         _another_pool,
-        ("draws other rows", "saved file is unchanged", "restore it with the same table"),
+        ("its rows differ", "saved file is unchanged", "restore it with the same table"),
     ),
     "repeated id": Case(
         errors.LearningStopped,
@@ -145,7 +145,7 @@ CASES = {
     "memory": Case(
         errors.NotEnoughMemory,
         _not_enough_memory,
-        ("the second moment of 20 features", "are free", "use fewer features"),
+        ("the second moment of 20 features", "is free", "use fewer features"),
     ),
     "distrusted class": Case(
         errors.DistrustedClass,
@@ -155,7 +155,7 @@ CASES = {
     "uncertified": Case(
         UncertifiedPhase,
         _uncertified,
-        ("phase 1", "outlier removal is infeasible", "phases_ has the bounds"),
+        ("phase 1", "outlier removal is infeasible", "see phases_ for the bounds"),
     ),
 }
 

@@ -50,5 +50,5 @@ def test_an_estimate_above_what_is_available_is_refused_with_both_numbers(
 ) -> None:
     monkeypatch.setattr(memory, "available_memory", lambda: 16 * 10**9)
     require_memory(16 * 10**9, "a table that just fits")
-    with pytest.raises(NotEnoughMemory, match=r"a huge table needs about 64 GB .*16 GB are free"):
+    with pytest.raises(NotEnoughMemory, match=r"a huge table needs about 64 GB .* 16 GB is free"):
         require_memory(64 * 10**9, "a huge table")

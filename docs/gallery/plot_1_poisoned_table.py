@@ -62,7 +62,7 @@ axes.legend(frameon=False)
 plt.show()
 
 # %%
-# This is one split of one small table: with 171 test rows, one row is 0.6 %. The studies have
+# This is one split of one small table: with 171 test rows, one row is 0.6%. The studies have
 # :doc:`more tables and more splits </studies/real-tables>`.
 
 print(f"{'':20}" + "".join(f"{attack:>17}" for attack in attacks))

@@ -124,8 +124,8 @@ def suite_table() -> str:
         row = [strength, f"{error:.4f}", f"{float(cell['error_90']):.4f}", f"{error / floor:.2f}"]
         rows[cell["adversary"]] += row
     head = ["attack"]
-    for eta in ("5 %", "10 %"):
-        head += [f"worst strength at {eta}", "median error", "90 % quantile", "over the floor"]
+    for eta in ("5%", "10%"):
+        head += [f"worst strength at {eta}", "median error", "90% quantile", "over the floor"]
     return markdown(head, [[name, *row] for name, row in rows.items()])
 
 
@@ -167,7 +167,7 @@ def spike_table() -> str:
         errors[attack_name(cell)][cell["learner"]] = found
     head = ["attack, κ"]
     for name in learners:
-        head += [f"{name}: median", "90 % quantile"]
+        head += [f"{name}: median", "90% quantile"]
     rows = []
     for attack, found in errors.items():
         numbers = [f"{value:.4f}" for name in learners for value in found[name]]

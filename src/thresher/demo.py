@@ -63,9 +63,9 @@ def run_demo(*, seed: int = 0, out: Path = Path("thresher-demo")) -> None:
 
 
 INTRODUCTION = f"""\
-The breast cancer data of scikit-learn: 569 tumors, 30 measurements each, malignant or benign.
-An attacker who sees everything plants rows with any features and labels, {FRACTION:.0%} of the
-training table. Errors are measured on clean test rows. Thresher knows how many rows are
+The data: scikit-learn's breast cancer table, 569 tumors with 30 measurements each.
+An attacker who sees everything plants {FRACTION:.0%} of the training rows, with any features
+and labels. Errors are measured on clean test rows. Thresher knows how many rows are
 planted, but not which ones (noise_rate={FRACTION}, sparsity={SPARSITY})."""
 
 
@@ -125,7 +125,7 @@ def describe_errors(errors: FloatArray) -> str:
 
 
 PRICE = f"""\
-Caution has a price: with noise_rate={FRACTION} on a clean table, Thresher gives up good rows, and
+Caution has a price: with noise_rate={FRACTION} on a clean table, Thresher discards good rows, and
 methods that trust every row do better."""
 
 
@@ -151,8 +151,8 @@ def describe_suspects(split: PoisonedSplit, findings: Findings) -> str:
     return f"""\
 Under the {ATTACKS[SHOWN]} attack, {n_planted} of {findings.table.n_rows} rows are planted.
 Of the {n_planted} rows that Thresher trusts least, {n_right} are planted.
-One thing that gave them away: in {group.rows.size} suspects labeled {group.label}, the mean of
-'{feature}' is {here}; in the other rows with that label it is {elsewhere}."""
+One giveaway: '{feature}' averages {here} in {group.rows.size} suspects
+labeled {group.label}, and {elsewhere} in the other rows with that label."""
 
 
 # -- files -------------------------------------------------------------------------------------

@@ -37,16 +37,16 @@ class BudgetExceeded(ThresherError):
     --------
     >>> error = BudgetExceeded("labels", n_asked=12, n_left=5, kept="95 paid labels are kept")
     >>> print(error)
-    12 labels are needed, but the budget has 5 left; 95 paid labels are kept. Continue with a
-    larger budget
+    12 labels are needed, but the budget has only 5 left; 95 paid labels are kept. Continue with
+    a larger budget
     >>> error.n_left
     5
     """
 
     def __init__(self, what: str, *, n_asked: int, n_left: int, kept: str) -> None:
         super().__init__(
-            f"{n_asked} {what} are needed, but the budget has {n_left} left; {kept}. Continue with "
-            "a larger budget"
+            f"{n_asked} {what} are needed, but the budget has only {n_left} left; {kept}. "
+            "Continue with a larger budget"
         )
         self.n_asked = n_asked
         self.n_left = n_left
@@ -68,13 +68,13 @@ class DamagedFile(ThresherError, ValueError):
     Examples
     --------
     >>> print(DamagedFile("run.npz", "KeyError: header"))
-    cannot read run.npz (KeyError: header): it is damaged, or Thresher did not write it. The file
+    cannot read run.npz (KeyError: header): it is damaged or not in the expected format. The file
     was not changed
     """
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
-            f"cannot read {path} ({reason}): it is damaged, or Thresher did not write it. The file "
+            f"cannot read {path} ({reason}): it is damaged or not in the expected format. The file "
             "was not changed"
         )
 
@@ -102,7 +102,7 @@ class UncertifiedPhase(UserWarning):
 
 
 class DistrustedClass(UserWarning):
-    """A class whose rows are hardly trusted: it is planted, or too small for the noise rate."""
+    """A class whose rows are hardly trusted: planted, or too small for the noise rate."""
 
 
 class UnknownId(ThresherError, ValueError):
@@ -128,11 +128,11 @@ class AdversaryError(ThresherError, ValueError):
     Examples
     --------
     >>> print(AdversaryError("LabelFlip", "y must have length 3, got 2"))
-    the adversary LabelFlip returned an unusable answer: y must have length 3, got 2
+    the adversary LabelFlip returned invalid output: y must have length 3, got 2
     """
 
     def __init__(self, adversary: str, reason: str) -> None:
-        super().__init__(f"the adversary {adversary} returned an unusable answer: {reason}")
+        super().__init__(f"the adversary {adversary} returned invalid output: {reason}")
 
 
 class NotEnoughMemory(ThresherError, MemoryError):
@@ -141,19 +141,19 @@ class NotEnoughMemory(ThresherError, MemoryError):
     Examples
     --------
     >>> print(NotEnoughMemory("the second moment", 64 * 10**9, 16 * 10**9))
-    the second moment needs about 64 GB of memory, but 16 GB are free; use fewer features, fewer
+    the second moment needs about 64 GB of memory, but only 16 GB is free; use fewer features, fewer
     rows or a larger machine
     """
 
     def __init__(self, purpose: str, n_bytes: int, available: int) -> None:
         super().__init__(
-            f"{purpose} needs about {n_bytes / 1e9:.3g} GB of memory, but {available / 1e9:.3g} GB "
-            "are free; use fewer features, fewer rows or a larger machine"
+            f"{purpose} needs about {n_bytes / 1e9:.3g} GB of memory, but only "
+            f"{available / 1e9:.3g} GB is free; use fewer features, fewer rows or a larger machine"
         )
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn, as of the line that called Thresher.
+    """Warn at the line that called Thresher.
 
     Examples
     --------

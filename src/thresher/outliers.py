@@ -51,7 +51,7 @@ AIM = 0.92  # of a limit: what the weights are balanced to at first
 
 @dataclass(frozen=True)
 class RemovalProgress:
-    """What the progress callback is told in each round; the bounds are not yet certified."""
+    """What the progress callback gets in each round; the bounds are not yet certified."""
 
     n_rounds: int
     n_cuts: int
@@ -118,20 +118,20 @@ def remove_outliers(
     Parameters
     ----------
     X : (n, d) array or SciPy sparse matrix
-    l2_radius, l1_radius : radii r and ρ of the directions looked at
-    outlier_fraction : ξ, the share of the rows' weight that may be taken away, in [0, 1)
-    max_variance : the paper's form: weights whose variance is at most this, taking away about as
-        little weight as that needs. Without it, the least-variance form: the smallest variance
-        that the whole of ξ can buy
-    tolerance : relative gap at which no better weights are sought
-    max_rounds : rounds after which the answer is given as it stands
+    l2_radius, l1_radius : radii r and ρ of the directions searched
+    outlier_fraction : ξ, the share of the rows' weight that may be removed, in [0, 1)
+    max_variance : the paper's form: weights whose variance is at most this, removing about as
+        little weight as possible. Without it, the least-variance form: the smallest variance
+        that removing up to ξ allows
+    tolerance : relative gap at which the search stops
+    max_rounds : maximum number of rounds; the answer so far is then returned
     callback : called with a `RemovalProgress` in each round
 
     Returns
     -------
     OutlierRemoval
         With `max_variance` its status is "feasible" (variance_upper ≤ max_variance), "infeasible"
-        (optimum_lower > max_variance: no weights exist) or "undecided". Without, "tightest"
+        (optimum_lower > max_variance: no such weights exist) or "undecided". Without, "tightest"
         (variance_lower ≤ (1 + tolerance)·optimum_lower) or "undecided".
 
     Examples

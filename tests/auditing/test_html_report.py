@@ -35,7 +35,7 @@ def test_the_page_needs_nothing_but_itself(page):
 
 
 def test_the_page_says_what_was_assumed_proven_and_not_proven(page):
-    for title in ("Assumed", "Proven, and accepted by an independent checker", "Not proven"):
+    for title in ("Assumed", "Proven, and verified by an independent checker", "Not proven"):
         assert f"<h3>{title}</h3>" in page
 
 

@@ -216,7 +216,7 @@ def test_missing_values_are_counted_by_the_name_of_their_column() -> None:
 def test_missing_values_of_a_sparse_table_are_named_too() -> None:
     X = TABLE.csr
     X[17, 4] = np.nan
-    with pytest.raises(ValueError, match=r"columns 4 \(1\); the first is X\[17, 4\] = nan"):
+    with pytest.raises(ValueError, match=r"by column: 4 \(1\); the first is X\[17, 4\] = nan"):
         quick(X, TABLE.y)
 
 

@@ -137,5 +137,5 @@ def test_parts_and_tables_that_lack_a_file_are_skipped_by_name(
     assert cli.main([*arguments, "--data-dir", str(data_dir), "--jobs", "1"]) == 0
     told = capsys.readouterr()
     assert "skipped: sweep real needs --data-dir DIR" in told.err
-    assert "the table lost is skipped: it needs a file lost.* in the data folder" in told.out
+    assert "skipping the table lost: it needs a file lost.* in the data folder" in told.out
     assert "1 of 1 runs finished" in told.out

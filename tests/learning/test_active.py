@@ -167,7 +167,7 @@ def test_two_labels_for_one_id_in_one_call_must_agree() -> None:
 
 def test_a_label_that_is_not_a_sign_is_named_by_its_id() -> None:
     learner, ids = _partly_told()
-    with pytest.raises(ValueError, match=rf"labels\[1\] is 0\.0 \(id {ids[9]} was answered 0\)"):
+    with pytest.raises(ValueError, match=rf"labels\[1\] is 0\.0 \(id {ids[9]} was labeled 0\)"):
         learner.tell([1, 0], ids=ids[8:10])
 
 
@@ -188,7 +188,7 @@ def test_labels_beyond_a_question_that_is_answered_are_refused() -> None:
 @pytest.mark.parametrize("labels", [[0, 1], [1.0], [1.0, 2.0], ["1", "1"], [True, True], None])
 def test_a_refused_call_keeps_what_was_told_and_takes_nothing(labels: Any) -> None:
     learner, ids = _partly_told()
-    with pytest.raises((TypeError, ValueError), match="the 5 earlier labels are kept"):
+    with pytest.raises((TypeError, ValueError), match="all 5 earlier labels are kept"):
         learner.tell(labels, ids=ids[8:10])
     assert learner.n_labels_ == 5
     assert same_run(finish(learner, TABLE.reveal))
@@ -316,7 +316,7 @@ def test_a_schedule_that_wants_more_than_the_budget_is_stopped_before_it_is_paid
 def test_a_budget_is_used_up_to_its_last_label_and_not_beyond() -> None:
     wanted = active(TABLE.X, schedule=Repeating(), label_budget=None).ask().ids.size
     assert active(TABLE.X, schedule=Repeating(), label_budget=wanted).ask().ids.size == wanted
-    with pytest.raises(BudgetExceeded, match=f"the budget has {wanted - 1} left"):
+    with pytest.raises(BudgetExceeded, match=f"the budget has only {wanted - 1} left"):
         active(TABLE.X, schedule=Repeating(), label_budget=wanted - 1).ask()
 
 
@@ -379,7 +379,7 @@ def test_the_papers_phases_run_with_counts_that_can_be_drawn() -> None:
 def test_the_papers_own_counts_exceed_any_budget_before_a_label_is_paid() -> None:
     theory = TheorySchedule(n_features=20, sparsity=3, target_error=0.1)
     learner = active(TABLE.X, schedule=theory, label_budget=500)
-    with pytest.raises(BudgetExceeded, match="the budget has 500 left"):
+    with pytest.raises(BudgetExceeded, match="the budget has only 500 left"):
         learner.ask()
     assert learner.n_labels_ == 0
 
@@ -600,7 +600,9 @@ def test_a_pool_that_gives_an_id_to_another_row_is_stopped() -> None:
 def test_a_phase_without_its_certificate_is_announced() -> None:
     learner = active(TABLE.X, schedule=replace(SMALL, variance_factor=1e-6))
     learner.tell(TABLE.reveal(learner.ask().ids))
-    with pytest.warns(UncertifiedPhase, match="phase 1: outlier removal is infeasible"):
+    with pytest.warns(
+        UncertifiedPhase, match="phase 1: uncertified; outlier removal is infeasible"
+    ):
         learner.ask()
     assert not learner.phases_[0].is_certified
 

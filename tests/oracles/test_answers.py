@@ -33,13 +33,13 @@ def test_signs_of_any_number_type_are_labels(answers: Any) -> None:
 def test_an_answer_that_is_no_sign_is_named_by_its_id(bad: Any, place: int) -> None:
     answers: list[Any] = [1, -1, 1]
     answers[place] = bad
-    with pytest.raises((TypeError, ValueError), match=f"id {IDS[place]} was answered"):
+    with pytest.raises((TypeError, ValueError), match=f"id {IDS[place]} was labeled"):
         check_answers(answers, IDS)
 
 
 @pytest.mark.parametrize("bad", ["1", True])
 def test_text_and_truth_values_hidden_in_objects_are_refused(bad: Any) -> None:
-    with pytest.raises(TypeError, match="id 7 was answered"):
+    with pytest.raises(TypeError, match="id 7 was labeled"):
         check_answers(np.array([1, bad, 1], dtype=object), IDS)
 
 
@@ -55,5 +55,5 @@ def test_both_kinds_of_label_source_name_the_id() -> None:
             return np.zeros(len(ids))
 
     for source in (Source(), lambda ids, _X: np.zeros(len(ids))):
-        with pytest.raises(ValueError, match="id 40 was answered 0"):
+        with pytest.raises(ValueError, match="id 40 was labeled 0"):
             reveal_labels(source, IDS, np.eye(3))

@@ -50,7 +50,7 @@ ROW_COLUMNS = (
     ),
     RowColumn(lambda found, rows: [n or "" for n in found.group_numbers[rows]], "group", None),
     RowColumn(lambda found, rows: found.suspicion.weight[rows], "weight", "weight", True),
-    RowColumn(lambda found, rows: _reasons(found, rows), None, "against the label"),
+    RowColumn(lambda found, rows: _reasons(found, rows), None, "features against\nthe label"),
 )
 
 
@@ -117,7 +117,7 @@ def contrasts_table(findings: Findings, group: Group) -> list[Column]:
     names, contrasts = findings.table.feature_names, group.contrasts
     return [
         Column("feature", [names[contrast.feature] for contrast in contrasts], "<"),
-        Column("direction", [f"{contrast.loading:+.2f}" for contrast in contrasts]),
+        Column("loading", [f"{contrast.loading:+.2f}" for contrast in contrasts]),
         Column("mean in\nthe group", [f"{contrast.mean_here:.4g}" for contrast in contrasts]),
         Column("mean in\nother rows", [f"{contrast.mean_elsewhere:.4g}" for contrast in contrasts]),
     ]
@@ -131,7 +131,7 @@ def phases_table(findings: Findings) -> list[Column]:
         Column("phase", [str(p.phase.index) for p in phases], "<"),
         Column("rows", [f"{p.n_kept:,}" for p in phases]),
         Column("weight\nremoved", [f"{p.weight_removed:.1%}" for p in phases]),
-        Column("variance\nat most", [f"{variance:.2f}" for variance in variances]),
+        Column("variance\nbound", [f"{variance:.2f}" for variance in variances]),
         Column("outlier\nremoval", [p.removal_status for p in phases], "<"),
         Column("hinge\nloss", [f"{p.loss:.4f}" for p in phases]),
         Column("proven\ngap", [f"{p.loss_gap:.1e}" for p in phases]),
@@ -180,7 +180,7 @@ def statements(findings: Findings) -> dict[str, Sequence[str]]:
     """What is assumed, proven and not proven."""
     return {
         "Assumed": _assumptions(findings),
-        "Proven, and accepted by an independent checker": proven(findings),
+        "Proven, and verified by an independent checker": proven(findings),
         "Not proven": NOT_PROVEN,
     }
 
@@ -189,13 +189,13 @@ def _assumptions(findings: Findings) -> list[str]:
     rate, n_suspects = findings.chosen.noise_rate, findings.suspects.size
     return [
         f"At most {100 * rate:.3g}% of the rows ({n_suspects:,} of {findings.table.n_rows:,}) are "
-        "planted, with any features and labels. If there are more, they may steer the model.",
+        "planted, with any features and labels. If more are planted, they can steer the model.",
         "One linear boundary separates most of the other rows.",
     ]
 
 
 def proven(findings: Findings) -> list[str]:
-    """What the independent checker accepted."""
+    """What the independent checker verified."""
     bound, phases = remaining_variance(findings), findings.classifier.phases_
     weighted = "trust-weighted variance"
     if not bound.holds_for_trust:
@@ -208,10 +208,10 @@ def proven(findings: Findings) -> list[str]:
     return [
         f"In every unit direction over at most {bound.n_features} features, the {weighted} is at "
         f"most {bound.of_trusted_rows:.2f} ({scaling}).",
-        "For comparison, as a mean over all rows: weights that remove at most "
-        f"{bound.outlier_fraction:.1%} of the rows cannot reach a variance below "
-        f"{bound.optimum:.2f}; Thresher removed {bound.share_removed:.1%} and reached at most "
-        f"{bound.upper:.2f}.",
+        "For comparison, averaged over all rows: removing at most "
+        f"{bound.outlier_fraction:.1%} of the weight cannot bring the variance below "
+        f"{bound.optimum:.2f}; Thresher removed {bound.share_removed:.1%} and got it down to "
+        f"{bound.upper:.2f} or less.",
         "In every phase, the hinge loss of the trusted rows is within "
         f"{max(p.loss_gap for p in phases):.2g} of its minimum.",
     ] + [
@@ -225,6 +225,6 @@ NOT_PROVEN = (
     "the list.",
     "That every planted row is a suspect. A planted row that looks like a clean row of its class "
     "is trusted, and does little harm.",
-    "The error on new rows. The held-out error weights rows by trust: it can be too low, or too "
-    "high where planted rows kept their trust.",
+    "The error on new rows. The held-out error weights rows by trust, so it can be too low; if "
+    "planted rows kept their trust, it can be too high.",
 )

@@ -51,8 +51,8 @@ def make_page(findings: Findings) -> str:
 def _summary(findings: Findings) -> Html:
     return element(
         "p",
-        "A sparse linear model, and the rows that it trusts least. Up to "
-        f"{100 * findings.chosen.noise_rate:.3g}% of the rows may be planted.",
+        "A sparse linear model and the rows it trusts least, assuming that at most "
+        f"{100 * findings.chosen.noise_rate:.3g}% of the rows are planted.",
     )
 
 
@@ -73,11 +73,11 @@ def _key_figures(findings: Findings) -> Html:
 
 def _model(findings: Findings) -> Iterable[Html]:
     yield _picture(_draw_features, findings)
-    summary = element("summary", "All features used")
+    summary = element("summary", "All features in the model")
     features = _shown(contents.features_table(findings), label="features of the model")
     yield element("details", summary, features)
     if len(findings.classifier.path_) > 1:
-        yield element("p", "Numbers of features that were tried on held-out rows:")
+        yield element("p", "Numbers of features tried in cross-validation:")
         yield _shown(contents.choices_table(findings), label="numbers of features")
 
 
@@ -86,8 +86,8 @@ def _suspects(findings: Findings) -> Iterable[Html]:
     yield element("p", looks)
     yield element(
         "p",
-        "Trust is how much a row counted in learning. Agreement is how well its label fits what "
-        "the trusted rows teach. The weight is the agreement, halved for a row without trust.",
+        "Trust is how much a row counted in learning. Agreement is how well its label fits the "
+        "learned model. The weight is the agreement, halved for a row without any trust.",
     )
     yield _picture(_draw_trust, findings)
     yield element("p", *lead)

@@ -33,7 +33,7 @@ class Predictions:
     Examples
     --------
     >>> str(Predictions(np.array(["a", "b"]), np.array(["a", "a"])))
-    '2 rows: a (1), b (1); error 50.00% on the labels of the file'
+    '2 predictions: a (1), b (1); error 50.00% against the labels in the file'
     """
 
     labels: NDArray[Any]
@@ -41,11 +41,11 @@ class Predictions:
 
     def __str__(self) -> str:
         """How often each label was predicted, and the error if it is known."""
-        text = f"{self.labels.size:,} rows: {count_labels(self.labels)}"
+        text = f"{self.labels.size:,} predictions: {count_labels(self.labels)}"
         if self.truth is None:
             return text
         error = float(np.mean(self.labels != self.truth))
-        return f"{text}; error {error:.2%} on the labels of the file"
+        return f"{text}; error {error:.2%} against the labels in the file"
 
 
 def predict_file(

@@ -50,7 +50,7 @@ def _features(findings: Findings) -> str:
         return head
     return "\n".join(
         [
-            f"{head} Coefficients of scaled columns, and per unit:",
+            f"{head} Coefficients for scaled columns, and per unit:",
             _shown(contents.features_table(findings), MAX_FEATURES, n_used),
             f"  intercept: {float(findings.classifier.intercept_[0]):+.4g}",
         ]

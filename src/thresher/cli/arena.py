@@ -20,26 +20,26 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     """The options of `thresher arena run`."""
     parser.usage = "thresher arena run NAME|SPEC.toml --out DIR [options]"
     add = parser.add_argument
-    add("spec", metavar="NAME|SPEC.toml", help="a shipped sweep, or a TOML file")
+    add("spec", metavar="NAME|SPEC.toml", help="built-in sweep or TOML file")
     add(
         "--out",
         type=folder,
         required=True,
         metavar="DIR",
-        help="folder of the records; created if missing",
+        help="folder for the records; created if missing",
     )
     workers = parser.add_mutually_exclusive_group()
     workers.add_argument(
-        "--jobs", type=whole_number(1), metavar="N", help="runs at a time (default: one per core)"
+        "--jobs", type=whole_number(1), metavar="N", help="parallel runs (default: one per core)"
     )
     workers.add_argument(
         "--scheduler",
         type=scheduler_address,
         metavar="ADDRESS",
-        help="Dask cluster that executes the runs instead",
+        help="run on the Dask cluster at this address instead",
     )
-    add("--data-dir", type=folder, metavar="DIR", help="folder of real tables (.csv, .npz, ...)")
-    add("--retry-failed", action="store_true", help="repeat runs that are recorded as not finished")
+    add("--data-dir", type=folder, metavar="DIR", help="folder with real tables (.csv, .npz, ...)")
+    add("--retry-failed", action="store_true", help="rerun what did not finish")
 
 
 def _run_sweep(options: argparse.Namespace) -> None:
@@ -82,19 +82,19 @@ def _runnable(sweeps: list[Sweep], data_dir: Path | None) -> list[Sweep]:
 def _add_report_options(parser: argparse.ArgumentParser) -> None:
     """The options of `thresher arena report`."""
     add = parser.add_argument
-    add("folder", type=folder, metavar="DIR", help="folder of the records")
+    add("folder", type=folder, metavar="DIR", help="folder with the records")
     add(
         "--out",
         type=new_file_ending_in(".html"),
         required=True,
         metavar="FILE.html",
-        help="page to write",
+        help="report to write",
     )
     add(
         "--csv",
         type=new_file_ending_in(".csv"),
         metavar="FILE.csv",
-        help="also write one line per cell, for spreadsheets",
+        help="also write the results as CSV, one line per setting",
     )
 
 
@@ -112,20 +112,20 @@ def _write_report(options: argparse.Namespace) -> None:
     print(f"Report: {options.out}")
     if options.csv is not None:
         save_csv(summaries, options.csv)
-        print(f"Cells: {options.csv}")
+        print(f"CSV: {options.csv}")
 
 
 VERBS = (
     Verb(
         name="run",
-        summary="run a sweep of experiments, or what is missing of it",
+        summary="run a sweep of experiments, or resume one",
         example=EXAMPLE,
         add_options=_add_run_options,
         run=_run_sweep,
     ),
     Verb(
         name="report",
-        summary="write a report about the records of a folder, also during a run",
+        summary="write a report on the records in a folder, even during a run",
         example="thresher arena report arena --out arena.html",
         add_options=_add_report_options,
         run=_write_report,
@@ -133,7 +133,7 @@ VERBS = (
 )
 VERB = Verb(
     name="arena",
-    summary="compare learners under every adversary of a sweep, and report worst cases",
+    summary="compare learners under every adversary in a sweep, and report the worst cases",
     example=EXAMPLE,
     add_options=lambda parser: add_verbs(parser, VERBS),
     run=lambda _: None,  # one of its own verbs is run instead

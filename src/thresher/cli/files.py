@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from thresher.auditing import Findings
 
 FORMATS = "CSV, TSV, Parquet, Arrow, svmlight or NPZ"
-ID_HELP = "column that identifies the rows (default: row numbers from 0)"
+ID_HELP = "column with row ids (default: row numbers from 0)"
 
 
 # -- learn and audit ---------------------------------------------------------------------------
@@ -26,7 +26,7 @@ def _add_table_options(parser: argparse.ArgumentParser, out: str, content: str) 
     parser.usage = f"{parser.prog} FILE [options]"
     add = parser.add_argument
     add("file", type=Path, metavar="FILE", help=FORMATS)
-    add("--label", metavar="COLUMN", help="column of labels (default: the last)")
+    add("--label", metavar="COLUMN", help="label column (default: the last one)")
     add("--id-column", metavar="COLUMN", help=ID_HELP)
     add(
         "--noise-rate",
@@ -37,7 +37,7 @@ def _add_table_options(parser: argparse.ArgumentParser, out: str, content: str) 
     )
     features = parser.add_mutually_exclusive_group()
     features.add_argument(
-        "--sparsity", type=choices, metavar="S", help="use at most S features, or 'all'"
+        "--sparsity", type=choices, metavar="S", help="maximum number of features, or 'all'"
     )
     features.add_argument(
         "--choose",
@@ -45,7 +45,7 @@ def _add_table_options(parser: argparse.ArgumentParser, out: str, content: str) 
         nargs="?",
         const=(),
         metavar="S,S,...",
-        help="cross-validate over these (default: 10,40,160)",
+        help="choose S by cross-validation (default: from 10,40,160)",
     )
     add("--one-hot", action="store_true", help="one-hot encode text columns")
     add("--seed", type=whole_number(0), default=0, metavar="K", help="random seed (default: 0)")
@@ -92,7 +92,7 @@ def _examine(options: argparse.Namespace) -> Findings:
     )
     for name in numbering_columns(table):
         warnings.warn(
-            f"column {name!r} numbers the rows; unless it is a feature, pass --id-column {name}",
+            f"column {name!r} looks like row numbers; if so, pass --id-column {name}",
             UserWarning,
             stacklevel=1,
         )
@@ -145,7 +145,7 @@ def _add_predict_options(parser: argparse.ArgumentParser) -> None:
         type=new_file_ending_in(".csv"),
         required=True,
         metavar="PREDICTIONS.csv",
-        help="write id, score and prediction of each row",
+        help="write the id, score and prediction of each row",
     )
     add("--id-column", metavar="COLUMN", help=ID_HELP)
     add("--label", metavar="COLUMN", help="column of true labels, to print the error rate")
@@ -171,7 +171,7 @@ LEARN = Verb(
 )
 AUDIT = Verb(
     name="audit",
-    summary="list the rows that look planted, why, and what is proven about the rest",
+    summary="list the rows that look planted, with reasons and with proofs about the rest",
     example="thresher audit thresher-demo/poisoned.csv --noise-rate 0.1 --out weights.csv",
     add_options=lambda parser: _add_table_options(parser, "WEIGHTS.csv", "each row's weight"),
     run=_audit,

@@ -19,7 +19,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.0,
         metavar="N",
-        help="planted share (default: 0)",
+        help="share of planted rows (default: 0)",
     )
     add(
         "--failure-probability",
@@ -51,7 +51,7 @@ def _run(options: argparse.Namespace) -> None:
 
 VERB = Verb(
     name="plan",
-    summary="estimate the draws and labels needed, and whether the noise rate permits it",
+    summary="estimate the draws and labels needed, and check the noise rate against known limits",
     example="thresher plan --features 500 --sparsity 10 --error 0.01",
     add_options=_add_options,
     run=_run,

@@ -71,7 +71,7 @@ def choices(text: str) -> tuple[int | str, ...]:
     try:
         return tuple("all" if part == "all" else whole_number(1)(part) for part in parts)
     except ArgumentTypeError:
-        raise ArgumentTypeError(f"must be integers ≥ 1, or 'all', got {text!r}") from None
+        raise ArgumentTypeError(f"must be 'all' or integers ≥ 1, got {text!r}") from None
 
 
 def seeds(text: str) -> tuple[int, ...]:

@@ -199,15 +199,15 @@ def _finite(rows: Rows, X: Any, estimator: Any) -> Rows:
     if not i.size:
         return rows
     raise ValueError(
-        f"Input X contains NaN or infinity: {_summary(j, X)}; the first is X[{i[0]}, {j[0]}] = "
-        f"{rows[i[0], j[0]]}. {type(estimator).__name__} does not accept missing values: fill "
-        "them, or drop the rows"
+        f"Input X contains NaN or infinity; by column: {_summary(j, X)}; the first is "
+        f"X[{i[0]}, {j[0]}] = {rows[i[0], j[0]]}. {type(estimator).__name__} does not "
+        "accept missing values: impute them, or drop those rows"
     )
 
 
 def _summary(bad_columns: Any, X: Any) -> str:
-    """The number of entries that are not finite, by column."""
+    """The number of entries that are not finite in each column."""
     columns, counts = np.unique(bad_columns, return_counts=True)
     named = [f"{_name_of(X, j)} ({count})" for j, count in zip(columns[:MOST_NAMED], counts)]
     more = f" and {columns.size - MOST_NAMED} more" if columns.size > MOST_NAMED else ""
-    return f"{bad_columns.size} entries, in columns {', '.join(named)}{more}"
+    return f"{', '.join(named)}{more}"

@@ -21,7 +21,7 @@ COPIES = 3.0  # of the table that a fit needs at its peak: scaled, in the band, 
 
 
 class HalfspaceClassifier(FittedHalfspace):
-    """A sparse linear classifier that planted training rows cannot steer.
+    """A sparse linear classifier that planted training rows can hardly steer.
 
     The passive form of Algorithm 1. Each phase looks at the rows near the current boundary, gives
     them trust weights that leave no sparse direction with suspicious variance, and minimizes the
@@ -71,8 +71,8 @@ class HalfspaceClassifier(FittedHalfspace):
     Notes
     -----
     For a row whose scaled values lie within the reach, `decision_function` is X·coef_ + intercept_.
-    `sample_weight` is not accepted: it is undefined what a weight means for a row that an adversary
-    may own.
+    `sample_weight` is not accepted: what a weight means is unclear for a row that an adversary may
+    own.
 
     Examples
     --------
@@ -117,9 +117,9 @@ class HalfspaceClassifier(FittedHalfspace):
         Raises
         ------
         TypeError, ValueError
-            A parameter is out of range, X is not finite numbers, or y does not have two classes.
+            A parameter is out of range, X has non-finite entries, or y does not have two classes.
         NotEnoughMemory
-            The work would not fit in memory; the message says how many rows would.
+            The fit would need too much memory; the message says how many rows would fit.
         """
         settings = Settings.of(self)
         rows, labels = check_training_table(self, X, y)

@@ -62,12 +62,12 @@ class HalfspaceClassifierCV(FittedHalfspace):
         Number of processes for the fits, as in joblib.
     verbose : bool, default=False
         Show a progress bar on stderr, or plain lines if that is not a terminal. It counts fits: one
-        for the trust, one per choice and fold, and one of the chosen model to all rows.
+        for the trust, one per choice and fold, and one for the chosen model on all rows.
 
     Attributes
     ----------
     path_ : one `PathPoint` per choice
-    sparsity_, noise_rate_ : the choice
+    sparsity_, noise_rate_ : the chosen values
     best_estimator_, best_ : the chosen `HalfspaceClassifier`, fitted to all rows (one object under
         two names)
     coef_, intercept_, support_, classes_, row_weights_, phases_, n_iter_, scaling_ : those of

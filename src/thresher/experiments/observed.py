@@ -54,7 +54,7 @@ class ObservedOracle:
     True
     >>> observed.reveal(draw.ids[:2])
     Traceback (most recent call last):
-    thresher.errors.BudgetExceeded: 2 labels are needed, but the budget has 1 left; ...
+    thresher.errors.BudgetExceeded: 2 labels are needed, but the budget has only 1 left; ...
     """
 
     def __init__(self, oracle: MaliciousOracle, label_budget: int | None = None) -> None:

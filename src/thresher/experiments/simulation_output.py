@@ -146,7 +146,7 @@ def describe_spec(spec: SimulationSpec) -> str:
     Examples
     --------
     >>> print(describe_spec(SimulationSpec(n_features=500, sparsity=10, target_error=0.01)))
-    10 of 500 features matter; gaussian rows, all clean
+    10 of 500 features are relevant; gaussian rows, all clean
     target error 0.01
     """
     noise = "all clean"
@@ -157,12 +157,12 @@ def describe_spec(spec: SimulationSpec) -> str:
         noise += f"; the learner assumes {spec.task.noise_rate:g}"
     parts = []
     if spec.method != THRESHER:
-        parts.append(f"method {METHODS[spec.method].title}")
+        parts.append(f"method: {METHODS[spec.method].title}")
     if spec.target_error is not None:
         parts.append(f"target error {spec.target_error:g}")
     if spec.label_budget is not None:
         parts.append(f"at most {count(spec.task.label_budget)} labels")
-    features = f"{spec.sparsity:,} of {spec.n_features:,} features matter"
+    features = f"{spec.sparsity:,} of {spec.n_features:,} features are relevant"
     first = f"{features}; {spec.distribution} rows, {noise}"
     return "\n".join([first, *filter(None, ["; ".join(parts)])])
 
@@ -241,7 +241,7 @@ def _quantiles(runs: Sequence[SimulatedRun]) -> list[Column]:
         ("labels", [float(run.n_labels) for run in runs], count),
         ("labels / floor", multiples, decimals(1)),
         ("draws", [float(run.n_draws) for run in runs], count),
-        ("learner seconds", [run.seconds for run in runs], decimals(2)),
+        ("learning time (s)", [run.seconds for run in runs], decimals(2)),
     ]
     columns = [Column("", [name for name, _, _ in quantities], "<")]
     for title, level in QUANTILES.items() if len(runs) > 1 else [(f"seed {runs[0].seed}", 0.5)]:
@@ -258,7 +258,7 @@ def _remarks(runs: Sequence[SimulatedRun], finished: Sequence[SimulatedRun]) -> 
     if floors:
         aim = "target error" if spec.target_error is not None else "median error"
         remarks["label floor"] = (
-            f"{np.median(floors):.1f}  any method needs about this for the {aim}"
+            f"{np.median(floors):.1f}  any method needs about this many labels for the {aim}"
         )
     if spec.target_error is not None:
         errors = [run.error for run in finished if run.error is not None]

@@ -20,7 +20,7 @@ LONG = 1e6  # of a vector whose projection onto a region of unit size is done ca
 
 
 def soft_threshold(values: FloatArray, level: float | FloatArray) -> FloatArray:
-    """Every entry moved towards zero by the level, and no further than zero."""
+    """Every entry moved toward zero by the level, and no further than zero."""
     return np.sign(values) * np.maximum(np.abs(values) - level, 0)
 
 

@@ -29,13 +29,13 @@ class ActiveLearner:
     ----------
     pool : array, sparse matrix, data frame, iterator of rows, or any `InstanceSource`
     sparsity : maximum number of features of the halfspace
-    noise_rate : share of dirty rows to tolerate, below 0.5
-    target_error : error at which learning stops; by default 1 %, or a fifth of the noise rate if
+    noise_rate : share of planted rows to tolerate, below 0.5
+    target_error : error at which learning stops; by default 1%, or a fifth of the noise rate if
         that is larger
     label_budget : maximum number of distinct labels, never exceeded. With a target error, only what
         that error needs is spent; without one, the whole budget. By default the practical schedule
         spends up to ten times the labels that any method needs
-    schedule : `PracticalSchedule()` if not given; `TheorySchedule(...)` for the paper's letter
+    schedule : `PracticalSchedule()` if not given; `TheorySchedule(...)` for the paper's constants
     random_state : integer seed or `np.random.Generator`
 
     Attributes
@@ -120,7 +120,7 @@ class ActiveLearner:
         request = self._request
         if request is None:
             what = "learning is over" if self._is_over else "call ask first"
-            raise LearningStopped(f"tell needs a question to answer: {what}")
+            raise LearningStopped(f"there is no question to answer: {what}")
         known = self._journal.labels
         known.update(check_answer(labels, ids, request, known))
 
@@ -172,7 +172,7 @@ class ActiveLearner:
         """Rows drawn by weight in finished phases, including repetitions."""
         return sum(outcome.n_queries for outcome in self._phases)
 
-    # -- stopping and going on ---------------------------------------------------------------
+    # -- saving and resuming -----------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
         """Write everything needed to continue later to one NPZ file (no pickles, atomic)."""
@@ -193,7 +193,7 @@ class ActiveLearner:
         ----------
         path : a file written by `save`
         pool : the same table, or a source that continues to deliver rows
-        schedule : needed only if the run used a schedule of your own
+        schedule : needed only if the run used a custom schedule
         label_budget : a new budget; the saved one by default
 
         Raises
@@ -203,7 +203,7 @@ class ActiveLearner:
         """
         saved = load_journal(path)
         if schedule is None and saved.schedule is None:
-            raise ValueError(f"{path} was saved with a schedule of your own: pass it as schedule")
+            raise ValueError(f"{path} was saved with a custom schedule: pass it as schedule")
         seed, n_drawn = saved.journal.seed, saved.journal.n_drawn
         learner = cls(
             as_instance_source(pool, random_state=seed, first_id=n_drawn),
@@ -299,7 +299,7 @@ def learn_actively(
     schedule: Schedule | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> ActiveLearner:
-    """The finished learner, with every label from a label source.
+    """Learn with every label from a label source, and return the finished learner.
 
     Parameters
     ----------

@@ -94,8 +94,8 @@ class PhaseOutcome:
         """Warn the code that called Thresher if a solver did not reach what it was asked for."""
         if not self.is_certified:
             warn_caller(
-                f"phase {self.phase.index}: outlier removal is {self.removal_status}, "
-                f"hinge minimization is {self.loss_status}; phases_ has the bounds",
+                f"phase {self.phase.index}: uncertified; outlier removal is {self.removal_status}, "
+                f"hinge minimization is {self.loss_status}; see phases_ for the bounds",
                 UncertifiedPhase,
             )
 

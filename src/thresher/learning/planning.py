@@ -1,4 +1,4 @@
-"""What learning would cost, and whether it can be done at all, before anything is paid."""
+"""What learning would cost, and whether it is possible at all, before anything is paid."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Plan:
     ----------
     n_features, sparsity, target_error, noise_rate, failure_probability : the question
     theory : the cost with the paper's constants, far beyond what can be run
-    practical : the cost with the practical schedule, with which the learner runs
+    practical : the cost with the practical schedule, which the learner uses
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Plan:
     label floor           64.0
     noise limit          0.333
     <BLANKLINE>
-    Nothing forbids it: ...
+    Not ruled out: ...
     """
 
     n_features: int
@@ -55,11 +55,11 @@ class Plan:
 
     @property
     def noise_limit(self) -> float:
-        """The noise rate from which no method succeeds, however much it pays: 2ε/(1 + 2ε).
+        """The noise rate at and above which no method succeeds, at any cost: 2ε/(1 + 2ε).
 
-        An adversary of rate η can make two targets look the same that disagree on a share
-        η/(1 − η) of the instances; one of them is then missed by at least half of it. This holds
-        for continuous distributions too; Kearns and Li's ε/(1 + ε) needs point masses.
+        An adversary of rate η can make two targets look the same even if they disagree on a share
+        η/(1 − η) of the instances; one of them is then missed by at least half of that. This also
+        holds for continuous distributions; Kearns and Li's ε/(1 + ε) needs point masses.
         """
         return 2 * self.target_error / (1 + 2 * self.target_error)
 
@@ -82,18 +82,18 @@ class Plan:
         if not self.possible:
             reachable = eta / (2 * (1 - eta))
             return (
-                f"Impossible: at noise rate {eta:.4g} no method can be sure of error {eps:.4g}: "
-                f"the limit is {self.noise_limit:.4g}. Ask for an error above {reachable:.4g}, or "
-                "lower the noise."
+                f"Impossible: at noise rate {eta:.4g}, no method can guarantee error {eps:.4g}. "
+                f"Either the target error must be above {reachable:.4g}, or the noise rate below "
+                f"{self.noise_limit:.4g}."
             )
         if eta >= arbitrary:
             return (
                 f"Possible for continuous distributions only: noise rate {eta:.4g} is below the "
-                f"limit {self.noise_limit:.4g}. Warning: it is not below {arbitrary:.4g}, Kearns "
+                f"limit of {self.noise_limit:.4g}, but not below {arbitrary:.4g}, Kearns "
                 "and Li's limit for arbitrary distributions."
             )
         return (
-            f"Nothing forbids it: noise rate {eta:.4g} is below {arbitrary:.4g}, Kearns and Li's "
+            f"Not ruled out: noise rate {eta:.4g} is below {arbitrary:.4g}, Kearns and Li's "
             f"limit for arbitrary distributions, and below {self.noise_limit:.4g}, the limit for "
             "continuous ones."
         )
@@ -138,8 +138,7 @@ def plan(
     Raises
     ------
     TypeError, ValueError
-        For a parameter outside its range. A question that cannot be met is not an error: the plan
-        then says so.
+        A parameter is out of range. An impossible target is not an error: the plan says so.
 
     Examples
     --------

@@ -80,7 +80,7 @@ class RecordedSource:
         draw: Draw = self._source.draw(request)  # brings the order of its later draws along
         if not recorded.is_of(draw):
             raise LearningStopped(
-                "this is not the pool that the run was saved with: it draws other rows. The saved "
+                "this is not the pool that the run was saved with: its rows differ. The saved "
                 "file is unchanged; restore it with the same table"
             )
         self._n_from_pool = self._n_answered + 1
@@ -136,7 +136,7 @@ def check_answer(
     Labels that were known before stay as they are, and must not be contradicted.
     """
     labeled = request.ids[unanswered(request, known)] if ids is None else check_ids(ids)
-    kept = f"the {len(known)} earlier labels are kept"
+    kept = f"all {len(known)} earlier labels are kept"
     _check_asked(labeled, request, kept)
     if labeled.size == 0 and np.asarray(labels).size == 0:
         return {}
@@ -161,5 +161,5 @@ def _check_consistent(
     for i, value in zip(ids.tolist(), values.tolist()):
         if seen.setdefault(i, value) != value:
             raise ValueError(
-                f"id {i} was labeled {seen[i]:+g} before and is {value:+g} now; {kept}"
+                f"id {i} was labeled {seen[i]:+g} before and is now {value:+g}; {kept}"
             )

@@ -108,19 +108,19 @@ def reveal_labels(label_source: LabelSource, ids: IdArray, X: Rows) -> FloatArra
 def check_answers(answers: object, ids: IdArray) -> FloatArray:
     """The answers as labels of -1.0 and +1.0, one for each id, or an error that names an id.
 
-    Truth values and strings are refused even where they could be read as numbers: an answer that
+    Booleans and strings are refused even where they could be read as numbers: an answer that
     was meant otherwise must not become a label.
 
     Examples
     --------
     >>> check_answers([1, 0], np.array([17, 40]))
     Traceback (most recent call last):
-    ValueError: labels must be -1 or +1, but labels[1] is 0.0 (id 40 was answered 0)
+    ValueError: labels must be -1 or +1, but labels[1] is 0.0 (id 40 was labeled 0)
     """
     items = _listed(answers)
     try:
         if any(isinstance(item, (bool, np.bool_, str, bytes)) for item in items):
-            raise TypeError("labels must be numbers, not truth values or text")
+            raise TypeError("labels must be numbers, not booleans or strings")
         return check_labels(answers, "labels", length=ids.size)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{error} ({_place(items, ids)})") from error
@@ -139,5 +139,5 @@ def _place(answers: list[Any], ids: IdArray) -> str:
         for i, answer in zip(ids.tolist(), answers):
             is_number = isinstance(answer, Real) and not isinstance(answer, (bool, np.bool_))
             if not is_number or abs(answer) != 1:
-                return f"id {i} was answered {answer!s:.40}"
-    return f"asked for {ids.size} labels, beginning with id {ids[0]}" if ids.size else "none asked"
+                return f"id {i} was labeled {answer!s:.40}"
+    return f"asked for {ids.size} labels, starting with id {ids[0]}" if ids.size else "none asked"

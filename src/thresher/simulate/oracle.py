@@ -66,7 +66,7 @@ def random_target(
 
 
 class MaliciousOracle:
-    """A source of rows in which an adversary owns a share: EX of the paper, with counted calls.
+    """A source of clean and adversarial rows: the paper's EX, with counted calls.
 
     Each draw is clean with probability 1 − noise_rate (a row of the distribution with its true
     label) and otherwise comes from the adversary, which sees a `View` of everything. Rows outside
@@ -78,9 +78,9 @@ class MaliciousOracle:
     target : the hidden halfspace; only its direction matters
     noise_rate : probability that a draw is dirty, at least 0 and below 1
     adversary : has `corrupt(n_rows, view, rng)`; None is allowed when the noise rate is 0
-    random_state : seed or `np.random.Generator`. The adversary has a random stream of its own,
-        which does not foretell the clean rows
-    max_draws_per_request : a request stops after this many draws, even if rows are missing
+    random_state : seed or `np.random.Generator`. The adversary has its own random stream,
+        from which the clean rows cannot be predicted
+    max_draws_per_request : a request stops after this many draws, even if it has found too few rows
 
     Attributes
     ----------

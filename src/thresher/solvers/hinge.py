@@ -215,7 +215,7 @@ def _certified(task: _Task, descent: Descent) -> HingeMinimum:
 
 
 def _point_inside(region: SearchRegion, offset: FloatArray) -> FloatArray:
-    """center + r·offset, rounded towards the center where rounding would leave the region."""
+    """center + r·offset, rounded toward the center where rounding would leave the region."""
     l2_norm, l1_norm = float(np.linalg.norm(offset)), float(np.abs(offset).sum())
     excess = max(1.0, l2_norm, l1_norm * (region.l2_radius / region.l1_radius))
     step = (region.l2_radius / excess) * offset

@@ -69,7 +69,7 @@ def own_errors(explain: Callable[[str], Refusal | None] = lambda _: None) -> Ite
         raise
     except (pa.ArrowException, OSError, UnicodeError, MemoryError, OverflowError) as error:
         raise explain(str(error)) or Refusal(
-            f"is damaged, truncated or in another format than its name says "
+            f"is damaged, truncated or not in the format of its extension "
             f"({one_line(error, 200).rstrip('.')})",
             advice="write or copy it again",
         ) from error

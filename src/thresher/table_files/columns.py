@@ -57,7 +57,7 @@ def _refuse_bad_names(names: Sequence[str], request: TableRequest) -> None:
     if repeated:
         raise Refusal(
             f"has duplicate column names: {quoted(repeated, limit=10)}",
-            advice="rename them; check that the first line holds the names",
+            advice="rename them; check that the first line has the column names",
         )
     if "" in names and request.id_column != "":
         raise Refusal(
@@ -146,8 +146,8 @@ class ColumnSummary:
 WHAT_TO_DO = {
     Kind.OTHER: "drop them, or write one number into each cell",
     Kind.DATE: "turn them into numbers, such as days since a date, or drop them",
-    Kind.TEXT: "use --one-hot, turn them into numbers, drop them, or name one that identifies "
-    "rows with --id-column",
+    Kind.TEXT: "use --one-hot, turn them into numbers, drop them, or pass an id column "
+    "with --id-column",
 }
 
 

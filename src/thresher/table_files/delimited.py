@@ -168,8 +168,8 @@ def _ragged(path: Path, delimiter: str) -> Refusal | None:
     for line, n_cells in records:
         if n_cells != n_columns:
             return Refusal(
-                f"has {count(n_cells, 'cell')} in line {line:,} but {count(n_columns, 'column')}",
-                advice="correct that line; put text that contains the delimiter in quotation marks",
+                f"has {count(n_cells, 'cell')} on line {line:,} but {count(n_columns, 'column')}",
+                advice="fix that line; quote text that contains the delimiter",
             )
     if line == first_line:
         problem = "has columns but no rows" if n_columns else "is blank"

@@ -133,13 +133,13 @@ def _reader_of(path: Path) -> Reader:
         if path.name.lower().endswith(suffix):
             return reader
     found = f"the extension {quoted([path.suffix])}" if path.suffix else "no extension"
-    raise Refusal(f"has {found}", advice=f"supported are {some(READERS)}")
+    raise Refusal(f"has {found}", advice=f"supported: {some(READERS)}")
 
 
 def _refuse_other_than_files(path: Path) -> None:
     try:
         if path.is_dir():
-            raise Refusal("is a folder", advice="give a file in it")
+            raise Refusal("is a folder", advice="name a file in it")
         if not path.exists():
             raise Refusal("was not found", advice=_beside(path))
         if not path.is_file():

@@ -322,8 +322,8 @@ def test_only_cells_that_everybody_was_tried_in_are_compared() -> None:
     records = run(sweep, plain_error)
     lost = without(records, learner=RIVAL, noise_rate=0.1, adversary="kearns-li")
     figure = only(profile(summary_of(sweep, lost)))
-    assert "4 of them. " in figure.caption
-    assert "Cells that lack a learner and are left out: 1." in figure.caption
+    assert "there are 4. " in figure.caption
+    assert "Cells left out because they lack a learner: 1." in figure.caption
     assert share(figure.panels[0].curves[0], 1.0) == 1.0
 
 

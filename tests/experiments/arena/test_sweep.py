@@ -338,7 +338,7 @@ def test_parts_are_found_beside_the_file_that_names_them(tmp_path: Path) -> None
         ("parts = 'smoke'", "parts must be a list of names"),
         ("parts = ['smoke', 3]", "parts must be a list of names"),
         ("parts = ['smoke']\nseeds = 3", "unknown key 'seeds' in .*, which has parts"),
-        ("parts = ['nobody']", "no sweep 'nobody'"),
+        ("parts = ['nobody']", "unknown sweep 'nobody'"),
         ("parts = ['paper']", "unknown key 'parts'"),
     ],
 )
@@ -358,7 +358,7 @@ def test_a_file_is_called_by_its_stem(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["nothing", "nothing.toml", "", ".", "../arena"])
 def test_a_sweep_that_is_not_there_is_refused_with_those_that_are(name: str) -> None:
-    with pytest.raises(ValueError, match=r"no sweep .*smoke"):
+    with pytest.raises(ValueError, match=r"unknown sweep .*smoke"):
         Sweep.load(name)
 
 

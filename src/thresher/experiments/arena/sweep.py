@@ -227,7 +227,7 @@ def _read(name_or_path: str) -> tuple[Path, str]:
     if not path.is_file():
         shipped = ", ".join(shipped_names())
         raise ValueError(
-            f"no sweep {name_or_path!r}: give a TOML file, or a shipped sweep: {shipped}"
+            f"unknown sweep {name_or_path!r}: give a TOML file or a built-in sweep: {shipped}"
         )
     try:
         return path, path.read_text(encoding="utf-8")

@@ -48,7 +48,7 @@ def run_and_print(sweep: Sweep, folder: Path, *, retry: bool = False, **options:
     before = _recorded(sweep, folder)
     print(sweep.title)
     for name, need in sweep.skipped.items():
-        print(f"{name} is skipped: it needs {need}")
+        print(f"skipping {name}: it needs {need}")
     print(_announce(sweep, before, retry), end="\n\n", flush=True)
     try:
         records = _run_with_progress(sweep, folder, retry=retry, **options)

@@ -62,7 +62,7 @@ class Columns:
         """Entries of the given columns moved by scaled steps, as far as the observed range goes.
 
         Integer columns are rounded up or down at random so that the mean is right: a word that
-        should occur 0.3 times occurs once in 30 % of the rows.
+        should occur 0.3 times occurs once in 30% of the rows.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Attacks that steer a learner towards a decoy model, point by point, inside a feasible set.
+"""Attacks that steer a learner toward a decoy model, point by point, inside a feasible set.
 
 Both play the same game: find the feasible point where the learner's loss exceeds the decoy's most,
 plant copies of it, let the learner respond. They differ in the response that they foresee.
@@ -141,7 +141,7 @@ def _as_planted(table: CleanTable, added: Additions, rng: Generator) -> Planted:
 class FeasibleSet:
     """Scaled rows within the range of every column that are not larger than clean rows of a class.
 
-    Two sizes are limited to the 99 % quantile of the class: the norm, and the number of entries
+    Two sizes are limited to the 99% quantile of the class: the norm, and the number of entries
     away from the column's center (for text: the number of distinct words).
 
     Parameters

@@ -1,4 +1,4 @@
-"""A table and what an attacker makes of it, for testing any classifier."""
+"""A table with planted rows, for testing any classifier."""
 
 from __future__ import annotations
 
@@ -74,19 +74,19 @@ def poison(
     y : n labels of any two classes
     attack : what is planted, and what its `strength` means:
 
-        - "far-clump": rows beyond their class, labeled as the other; how many standard deviations
-          of a fitted model's score they are moved (usually 4)
-        - "on-support-tilt": the same, half of it across the score (usually 4)
-        - "linf-hijack": support and decoy columns moved towards an edge of their range; the share
-          of the way, from 0 to 1 (usually 0.1)
+        - "far-clump": rows moved far out on their side, labeled as the other class; by how many
+          standard deviations of a fitted model's score (default: 4)
+        - "on-support-tilt": the same, half of it across the score (default: 4)
+        - "linf-hijack": support and decoy columns moved toward an edge of their range; the share
+          of the way, from 0 to 1 (default: 0.1)
         - "label-flip": no new rows, labels of clean rows are flipped; 0 flips anywhere, 1 where a
-          fitted model is surest (usually 0)
-        - "model-targeted": points that pull refitted models towards a decoy, inside the clean
-          rows' norms; the share of labels that the decoy gets wrong on purpose (usually 0.4)
-        - "min-max": the same against gradient steps (usually 0.4)
+          fitted model is most certain (default: 0)
+        - "model-targeted": points that pull refitted models toward a decoy, inside the clean
+          rows' norms; the share of labels that the decoy gets wrong (default: 0.4)
+        - "min-max": the same against gradient steps (default: 0.4)
     fraction : share of planted rows (flipped labels) in the result, at least 0 and below 1; if
         positive, it must give at least one row
-    strength : see `attack`; default: the usual one
+    strength : see `attack` for its meaning and default
     random_state : seed or `np.random.Generator`
 
     Raises
@@ -162,7 +162,7 @@ def poisoned_split(
     strength: float | None = None,
     seed: int,
 ) -> PoisonedSplit:
-    """A stratified split, 70 % to train on and 30 % to test on, with poison in the training rows.
+    """A stratified split, 70% to train on and 30% to test on, with poison in the training rows.
 
     The planted rows are made from the training rows alone. Without an attack all rows are clean.
 

@@ -42,7 +42,7 @@ from thresher.experiments.spec import NO_ADVERSARY, THRESHER, SimulationSpec
 from thresher.rendering.text import count
 
 PROBLEM = ["n_features", "sparsity", "target_error"]  # what decides how many labels are needed
-LABEL_FLOOR = "about the fewest labels for that error"
+LABEL_FLOOR = "label floor (approximate)"
 ENOUGH_SEEDS = 0.8
 FEWEST_CELLS = 4  # of fewer, a share says little
 LARGEST_FACTOR = 100.0  # beyond it, nothing is close to the best
@@ -59,11 +59,11 @@ def figures_of(summary: Summary) -> list[Figure]:
 
 
 def worst_case_by_noise(summary: Summary) -> Iterator[Figure]:
-    """The largest median error over all attacks, and the floor of Kearns and Li."""
+    """The largest median error over all attacks, and Kearns and Li's floor."""
     for name, cells in _noise_ladders(summary):
         worst = worst_cases(cells)
         floor = () if cells["table"].iloc[0] is not None else _noise_floor(worst)
-        promise = "no method can promise less than the floor of Kearns and Li, η/(2(1 − η))"
+        promise = "no method can guarantee less than Kearns and Li's floor, η/(2(1 − η))"
         yield Figure(
             name="worst case by noise",
             title="Worst case over the suite of attacks",
@@ -77,7 +77,7 @@ def worst_case_by_noise(summary: Summary) -> Iterator[Figure]:
             x=NOISE,
             y=ERROR,
             size=LARGE,
-            floor_label="floor of Kearns and Li",
+            floor_label="Kearns and Li's floor",
         )
 
 
@@ -135,8 +135,8 @@ def error_by_labels(summary: Summary) -> Iterator[Figure]:
         panels = tuple(_label_panels(cells))
         if panels and cells["target_error"].iloc[0] is None:
             caption = sentences(
-                "The largest median error over all attacks, against the labels paid for it with "
-                "each budget, one panel for each noise rate",
+                "The largest median error over all attacks, against the labels paid with each "
+                "budget, one panel for each noise rate",
                 "The floor is s(log2(1/ε) + log2(d/s)) for an error of ε: about what any active "
                 "learner needs, even without noise",
                 name,
@@ -352,10 +352,10 @@ def profile(summary: Summary) -> Iterator[Figure]:
     end = 1.05 * min(LARGEST_FACTOR, float(ratios["ratio"].max()))
     curves = [_steps(name, own["ratio"], end) for name, own in ratios.groupby("name", sort=False)]
     caption = sentences(
-        f"A cell is one attack in one world: {count(n_shared)} of them",
-        "the curve of a learner says in which share of them its error is at most t times that of "
-        "the best learner there; at t = 1, how often it is the best. Higher is better",
-        f"cells that lack a learner and are left out: {count(n_lacking)}" if n_lacking else "",
+        f"A cell is one attack in one world; there are {count(n_shared)}",
+        "a learner's curve shows the share of cells in which its error is at most t times that of "
+        "the best learner; at t = 1, how often it is the best. Higher is better",
+        f"cells left out because they lack a learner: {count(n_lacking)}" if n_lacking else "",
         how_measured(summary, shared),
     )
     title = "How often each learner is close to the best"
