@@ -183,7 +183,7 @@ def test_phases_of_folds_without_a_certificate_give_one_warning(
 def test_warnings_about_all_rows_name_the_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PhaseOutcome, "is_certified", property(lambda p: p.phase.index != 1))
     messages = [str(warning.message) for warning in warned(sparsities=(2,))]
-    assert messages[0].startswith("sparsity=2, noise_rate=0.02, all rows: phase 1: outlier removal")
+    assert messages[0].startswith("sparsity=2, noise_rate=0.02, all rows: phase 1: uncertified; ")
 
 
 def test_a_warning_about_a_class_names_the_choice_that_trusts_it_least() -> None:

@@ -59,7 +59,7 @@ def test_an_observer_sees_every_phase_and_can_end_it() -> None:
 
 
 def test_a_phase_that_proves_too_little_is_told() -> None:
-    with pytest.warns(UncertifiedPhase, match="phase 1: outlier removal is infeasible"):
+    with pytest.warns(UncertifiedPhase, match="phase 1: uncertified; outlier removal"):
         learned(replace(AWARE, variance_factor=1e-6), observe=lambda outcome: outcome)
 
 
