@@ -63,7 +63,7 @@ def run_demo(*, seed: int = 0, out: Path = Path("thresher-demo")) -> None:
 
 
 INTRODUCTION = f"""\
-The data: scikit-learn's breast cancer table, 569 tumors with 30 measurements each.
+scikit-learn's breast cancer data: 569 tumors, malignant or benign, with 30 measurements each.
 An attacker who sees everything plants {FRACTION:.0%} of the training rows, with any features
 and labels. Errors are measured on clean test rows. Thresher knows how many rows are
 planted, but not which ones (noise_rate={FRACTION}, sparsity={SPARSITY})."""
