@@ -19,7 +19,7 @@ demo: setup ## poison real data, compare three classifiers, write a table, a pic
 	$(BIN)/thresher demo
 
 test: setup lint types ## lint, types and the fast suite
-	$(BIN)/python -m pytest -n $(WORKERS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS)
 
 test-slow: setup ## the full counts of the reliability scorecard
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow

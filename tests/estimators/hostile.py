@@ -103,11 +103,11 @@ def wide_indices() -> sp.csr_array:
 DAYS = np.arange(N_ROWS).astype("datetime64[D]")
 
 NUMBERS = [
-    Case("a NaN", lambda: cell(np.nan), error=r"columns 2 \(1\); .* X\[7, 2\] = nan"),
+    Case("a NaN", lambda: cell(np.nan), error=r"in 1 cell; by column: 2 \(1\); .* X\[7, 2\] = nan"),
     Case("plus infinity", lambda: cell(np.inf), error=r"X\[7, 2\] = inf"),
     Case("minus infinity", lambda: cell(-np.inf), error=r"X\[7, 2\] = -inf"),
-    Case("a column of NaN", lambda: column(np.nan), error=r"columns 2 \(60\)"),
-    Case("a table of NaN", lambda: X * np.nan, error=r"240 entries"),
+    Case("a column of NaN", lambda: column(np.nan), error=r"by column: 2 \(60\)"),
+    Case("a table of NaN", lambda: X * np.nan, error=r"in 240 cells"),
     Case("an entry of 1e15", lambda: cell(1e15)),
     Case("an entry of 1e100", lambda: cell(1e100)),
     Case("an entry of 1e154", lambda: cell(1e154)),

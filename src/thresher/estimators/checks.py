@@ -24,6 +24,7 @@ from thresher.validation import (
     seed_from,
     without_duplicates,
 )
+from thresher.wording import count
 
 MOST_NAMED = 5  # columns in one message
 
@@ -199,15 +200,16 @@ def _finite(rows: Rows, X: Any, estimator: Any) -> Rows:
     if not i.size:
         return rows
     raise ValueError(
-        f"Input X contains NaN or infinity; by column: {_summary(j, X)}; the first is "
-        f"X[{i[0]}, {j[0]}] = {rows[i[0], j[0]]}. {type(estimator).__name__} does not "
-        "accept missing values: impute them, or drop those rows"
+        f"Input X contains NaN or infinity in {count(j.size, 'cell')}; by column: "
+        f"{_summary(j, X)}; the first is X[{i[0]}, {j[0]}] = {rows[i[0], j[0]]}. "
+        f"{type(estimator).__name__} does not accept missing values: impute them, or drop those "
+        "rows"
     )
 
 
 def _summary(bad_columns: Any, X: Any) -> str:
     """The number of entries that are not finite in each column."""
     columns, counts = np.unique(bad_columns, return_counts=True)
-    named = [f"{_name_of(X, j)} ({count})" for j, count in zip(columns[:MOST_NAMED], counts)]
+    named = [f"{_name_of(X, j)} ({n})" for j, n in zip(columns[:MOST_NAMED], counts)]
     more = f" and {columns.size - MOST_NAMED} more" if columns.size > MOST_NAMED else ""
     return f"{', '.join(named)}{more}"

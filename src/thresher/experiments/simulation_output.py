@@ -257,9 +257,7 @@ def _remarks(runs: Sequence[SimulatedRun], finished: Sequence[SimulatedRun]) -> 
     floors = [run.label_floor for run in finished if run.label_floor is not None]
     if floors:
         aim = "target error" if spec.target_error is not None else "median error"
-        remarks["label floor"] = (
-            f"{np.median(floors):.1f}  any method needs about this many labels for the {aim}"
-        )
+        remarks["label floor"] = f"{np.median(floors):.1f}  what any method needs for the {aim}"
     if spec.target_error is not None:
         errors = [run.error for run in finished if run.error is not None]
         n_reached = sum(error <= spec.target_error for error in errors)
