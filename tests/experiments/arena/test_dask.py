@@ -7,12 +7,13 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from experiments.arena.arenas import timeless, tiny
+from experiments.arena.arenas import ENDLESS, timeless, tiny
 from thresher.errors import ThresherError
 from thresher.experiments.arena import processes, read_records, run_sweep
 from thresher.experiments.arena.processes import check_address
@@ -52,7 +53,7 @@ def test_a_run_begun_here_goes_on_on_the_cluster(cluster, tmp_path: Path) -> Non
 
 
 def test_a_run_beyond_the_limit_on_the_cluster_is_an_outcome(cluster, tmp_path: Path) -> None:
-    sweep = tiny("0-0", top="time_limit = 0.0001")
+    sweep = replace(tiny("0-0", top="time_limit = 0.5"), entries=(("endless", ENDLESS),))
     (record,) = run_sweep(sweep, tmp_path, scheduler=on(cluster))
     assert record["status"] == "timed out"
 
