@@ -16,21 +16,28 @@ from thresher.outliers import OutlierRemoval, remove_outliers
 from thresher.validation import FloatArray
 
 SIZES = ((8_000, 1_000), (10_000, 2_000))
+WIDE = (1_000, 1_000)  # as many rows as features: clipping alone proves too little
 SPARSITY, DIRTY_FRACTION = 10, 0.05
 SETTING: dict[str, Any] = {
     "l2_radius": 1.0,
     "l1_radius": float(np.sqrt(2 * SPARSITY)),
     "outlier_fraction": 0.06,
-    "tolerance": 0.05,
+    "tolerance": 0.3,
 }
-TIME_BOUND, TIME_AIM = 4.0, 1.5  # Gram products
-LOOSENESS = 1.3  # of the proven upper over the proven lower bound
+TIME_BOUND, TIME_AIM = 2.5, 1.5  # Gram products, with planted rows
 ALLOWANCE = 1.15  # of the paper's form, over what is proven for the clean rows alone
 
 
 def measure() -> list[Ratio]:
     """The ratios of bars B1 (quality and time of both forms) and B4 (peak memory)."""
-    return [ratio for size in SIZES for ratio in (*_times(*size), _memory(*size))]
+    ratios = [ratio for size in SIZES for ratio in (*_times(*size), _memory(*size))]
+    proofs = [_proof(*size, planted=False) for size in (*SIZES, WIDE)]
+    return [*ratios, *proofs, _proof(*WIDE, planted=True)]
+
+
+def clean_rows(n_rows: int, n_features: int, seed: int = 0) -> FloatArray:
+    """Gaussian rows."""
+    return np.random.default_rng(seed).standard_normal((n_rows, n_features))
 
 
 def planted_rows(n_rows: int, n_features: int, seed: int = 0) -> tuple[FloatArray, int]:
@@ -59,14 +66,26 @@ def _times(n_rows: int, n_features: int) -> list[Ratio]:
 
 def _least_variance(what: str, rows: FloatArray) -> list[Ratio]:
     answer, seconds = _timed(rows, None)
-    lower, upper = answer.variance_lower, answer.variance_upper
-    reachable = (1 + SETTING["tolerance"]) * answer.optimum_lower
     note = f"{seconds[0]:.3g} s against {seconds[1]:.3g} s, {answer.n_rounds} rounds"
     return [
-        Ratio("B1", f"{what}: status tightest", lower, reachable, 1.0, note=answer.status),
-        Ratio("B1", f"{what}: proven upper over lower", upper, lower, LOOSENESS),
+        _tightness(what, answer, answer.status),
         Ratio("B1", f"{what}: Gram products", *seconds, TIME_BOUND, TIME_AIM, note=note),
     ]
+
+
+def _proof(n_rows: int, n_features: int, *, planted: bool) -> Ratio:
+    """The status on a shape whose time has no bar; the time is in the note."""
+    rows = planted_rows(n_rows, n_features)[0] if planted else clean_rows(n_rows, n_features)
+    answer, seconds = _timed(rows, None, repeats=1)
+    kind = "planted" if planted else "clean"
+    note = f"{answer.status}, {seconds[0] / seconds[1]:.1f} Gram products"
+    return _tightness(f"removal, {kind}, n = {n_rows}, d = {n_features}", answer, note)
+
+
+def _tightness(what: str, answer: OutlierRemoval, note: str) -> Ratio:
+    """The proven variance over what "tightest" allows."""
+    reachable = (1 + SETTING["tolerance"]) * answer.optimum_lower
+    return Ratio("B1", f"{what}: status tightest", answer.variance_upper, reachable, 1.0, note=note)
 
 
 def _papers_form(what: str, rows: FloatArray, limit: float) -> list[Ratio]:
@@ -79,13 +98,15 @@ def _papers_form(what: str, rows: FloatArray, limit: float) -> list[Ratio]:
     ]
 
 
-def _timed(rows: FloatArray, limit: float | None) -> tuple[OutlierRemoval, tuple[float, float]]:
+def _timed(
+    rows: FloatArray, limit: float | None, repeats: int = 5
+) -> tuple[OutlierRemoval, tuple[float, float]]:
     answers: list[OutlierRemoval] = []
 
     def ours() -> None:
         answers[:] = [remove_outliers(rows, max_variance=limit, **SETTING)]
 
-    seconds = side_by_side(ours, lambda: rows.T @ rows, 5)
+    seconds = side_by_side(ours, lambda: rows.T @ rows, repeats)
     return answers[0], seconds
 
 

@@ -22,9 +22,11 @@ from problems import (
     removal_problem,
     second_moment,
 )
+from thresher.certificates import accepts_removal
 from thresher.errors import NotEnoughMemory
 from thresher.outliers import OutlierRemoval, RemovalProgress, remove_outliers
 from thresher.solvers import worst_direction
+from thresher.solvers.thresholding import best_clip
 
 UNIT = {"l2_radius": 1.0, "l1_radius": 2.0}
 BUDGET = {**UNIT, "outlier_fraction": 0.05}
@@ -89,6 +91,53 @@ def test_the_witness_of_a_tight_answer_is_a_matrix_that_proves_the_optimum() -> 
 
 
 # -- statuses --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tolerance", [0.01, 0.1, 0.3])
+def test_the_word_tightest_means_that_the_upper_bound_is_within_the_tolerance(
+    tolerance: float,
+) -> None:
+    for X in (planted_rows(), planted_rows(n=60, d=80), np.eye(7)):
+        answer = remove_outliers(X, tolerance=tolerance, **BUDGET)
+        close = answer.variance_upper <= (1 + tolerance) * answer.optimum_lower
+        assert answer.status == ("tightest" if close else "undecided")
+
+
+def test_both_words_are_given() -> None:
+    answers = [remove_outliers(planted_rows(), tolerance=t, **BUDGET) for t in (0.01, 0.3)]
+    assert [answer.status for answer in answers] == ["undecided", "tightest"]
+
+
+WIDE_BUDGET = {"outlier_fraction": 0.06, "l2_radius": 1.0, "l1_radius": float(np.sqrt(20))}
+
+
+def clipped_upper(X: np.ndarray, weights: np.ndarray, l1_radius: float) -> float:
+    """What clipping the second moment proves, the proof's own slack left out."""
+    return best_clip(second_moment(X * np.sqrt(weights)[:, None]), l1_radius).value
+
+
+def test_where_clipping_proves_too_little_a_better_multiplier_is_found() -> None:
+    X = planted_rows(n=300, d=300, n_planted=10)
+    answer = remove_outliers(X, **WIDE_BUDGET)
+    clipped = clipped_upper(X, answer.weights, WIDE_BUDGET["l1_radius"])
+    assert clipped > 1.35 * answer.optimum_lower
+    assert answer.status == "tightest"
+    assert accepts_removal(X, answer, **WIDE_BUDGET)
+
+
+def test_a_better_multiplier_is_not_sought_at_any_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thresher.solvers.thresholding.WORK", 300**3)
+    answer = remove_outliers(planted_rows(n=300, d=300, n_planted=10), **WIDE_BUDGET)
+    assert answer.status == "undecided"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("planted", [False, True])
+def test_as_many_rows_as_features_are_no_obstacle(planted: bool) -> None:
+    X = planted_rows(n=1000, d=1000, n_planted=50 * planted, size=4.0)
+    answer = remove_outliers(X, **WIDE_BUDGET)
+    assert answer.status == "tightest"
+    assert accepts_removal(X, answer, **WIDE_BUDGET)
 
 
 def test_planted_rows_within_the_budget_give_the_tightest_weights() -> None:

@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 Given = ParamSpec("Given")
 EPS, TINY, INF = float(np.finfo(float).eps), float(np.finfo(float).tiny), math.inf
-WIDEST = 2  # times (1 + tolerance): how far apart the bounds of "tightest" weights may lie
 BLOCK_BYTES = 2**24
 
 
@@ -214,7 +213,7 @@ def accepts_removal(
     l1_radius: float,
     outlier_fraction: float,
     max_variance: float | None = None,
-    tolerance: float = 0.05,
+    tolerance: float = 0.3,
 ) -> bool:
     """Whether weights, bounds and status of an answer of `remove_outliers` are all proven."""
     (n, d), rest, direction = rows.shape, 0.0, _floats(answer.direction, 1)
@@ -269,12 +268,9 @@ def accepts_hinge(
 
 
 def _removal_status(answer: Any, limit: float | None, tolerance: float) -> str:
-    lower, upper = _number(answer.variance_lower), _number(answer.variance_upper)
-    optimum = _number(answer.optimum_lower)
+    upper, optimum = _number(answer.variance_upper), _number(answer.optimum_lower)
     if limit is None:
-        # Interim: the solver brings its lower bound within the tolerance, and not yet the upper.
-        reachable = (1 + Fraction(tolerance)) * Fraction(optimum)
-        tight = lower <= reachable and upper < INF and upper <= WIDEST * reachable
+        tight = upper < INF and upper <= (1 + Fraction(tolerance)) * Fraction(optimum)
         return "tightest" if tight else "undecided"
     return "feasible" if upper <= limit else "infeasible" if optimum > limit else "undecided"
 

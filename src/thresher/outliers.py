@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -22,13 +23,18 @@ from numpy.typing import NDArray
 from thresher.certificates import proves_lower_bound, proves_optimum, rounding_of_moment
 from thresher.memory import require_memory
 from thresher.solvers.ascent import ascend, column_starts, distinct
-from thresher.solvers.direction import worst_direction
 from thresher.solvers.eigen import Floats
 from thresher.solvers.moment import SecondMoment, single_precision_error
 from thresher.solvers.scaling import ScaledRows, scale_rows
 from thresher.solvers.screening import Screen, screen_columns
 from thresher.solvers.threads import one_blas_thread
-from thresher.solvers.thresholding import RITZ_DOUBT, ClipBound, best_clip, proven_upper
+from thresher.solvers.thresholding import (
+    RITZ_DOUBT,
+    ClipBound,
+    best_clip,
+    proven_upper,
+    tighten,
+)
 from thresher.solvers.weights import Balance, balance, balance_to
 from thresher.validation import (
     FloatArray,
@@ -44,7 +50,6 @@ from thresher.validation import (
 
 Status = Literal["tightest", "feasible", "infeasible", "undecided"]
 N_COLUMN_STARTS, N_CUT_STARTS = 32, 4  # heuristic: where each round looks for its next directions
-REFINABLE, REFINEMENT_STEPS = 500, 300  # features and steps, where a closer proof is tried
 FAINT = 0.1  # of the variance: what columns of sparse rows may matter that are set aside
 AIM = 0.92  # of a limit: what the weights are balanced to at first
 
@@ -106,7 +111,8 @@ def remove_outliers(
     l1_radius: float,
     outlier_fraction: float,
     max_variance: float | None = None,
-    tolerance: float = 0.05,
+    tolerance: float = 0.3,
+    search_gap: float = 0.05,
     max_rounds: int = 40,
     callback: Callable[[RemovalProgress], object] | None = None,
 ) -> OutlierRemoval:
@@ -123,7 +129,9 @@ def remove_outliers(
     max_variance : the paper's form: weights whose variance is at most this, removing about as
         little weight as possible. Without it, the least-variance form: the smallest variance
         that removing up to ξ allows
-    tolerance : relative gap at which the search stops
+    tolerance : by how much, relatively, the proven variance of "tightest" weights can exceed what is
+        proven for any weights
+    search_gap : relative gap at which the search for better weights stops, at most `tolerance`
     max_rounds : maximum number of rounds; the answer so far is then returned
     callback : called with a `RemovalProgress` in each round
 
@@ -132,7 +140,8 @@ def remove_outliers(
     OutlierRemoval
         With `max_variance` its status is "feasible" (variance_upper ≤ max_variance), "infeasible"
         (optimum_lower > max_variance: no such weights exist) or "undecided". Without, "tightest"
-        (variance_lower ≤ (1 + tolerance)·optimum_lower) or "undecided".
+        (variance_upper ≤ (1 + tolerance)·optimum_lower: no weights have a variance that is smaller
+        by more than that factor) or "undecided".
 
     Examples
     --------
@@ -150,19 +159,20 @@ def remove_outliers(
     limit = None if max_variance is None else check_positive(max_variance, "max_variance")
     max_rounds = check_count(max_rounds, "max_rounds")
     scaled = scale_rows(rows, fraction, l2_radius=r)
-    screen = screen_columns(scaled, l1_radius=rho / r, share=min(FAINT, tolerance / 2))
+    gap = min(check_positive(search_gap, "search_gap"), tolerance)
+    screen = screen_columns(scaled, l1_radius=rho / r, share=min(FAINT, gap / 2))
     scaled = replace(scaled, rows=screen.restrict(scaled.rows))
     d = scaled.rows.shape[1]
     require_memory(6 * 8 * d**2, f"the second moment of {d} features")
     unit = (r * scaled.scale) ** 2
-    search = _Search(scaled, screen, rho / r, None if limit is None else limit / unit, tolerance)
+    search = _Search(scaled, screen, rho / r, None if limit is None else limit / unit, gap)
     while not search.is_over() and search.n_rounds < max_rounds:
         search.balance()
         if callback is not None:
             callback(search.progress(unit))
     search.settle()
     with one_blas_thread():
-        return search.certify(rows, r, fraction, limit)
+        return search.certify(_Question(rows, r, fraction, limit, tolerance))
 
 
 def trust_every_row(X: Rows, *, l2_radius: float) -> OutlierRemoval:
@@ -201,11 +211,11 @@ class _Search:
         screen: Screen,
         l1_radius: float,
         limit: float | None,
-        tolerance: float,
+        gap: float,
     ) -> None:
         self.scaled, self.screen, self.l1_radius, self.limit = scaled, screen, l1_radius, limit
-        self.tolerance = tolerance
-        single = l1_radius**2 * single_precision_error(scaled.rows) <= tolerance / 10
+        self.gap = gap
+        single = l1_radius**2 * single_precision_error(scaled.rows) <= gap / 10
         self.moment = SecondMoment(scaled.rows, n_rows=scaled.n_rows, single_precision=single)
         d = scaled.rows.shape[1]
         self.cuts = np.zeros((0, d))
@@ -236,7 +246,7 @@ class _Search:
             elsewhere = self._climb_many(single, again[:0])
             values = np.concatenate([values, elsewhere[0]])
             found = np.concatenate([found, elsewhere[1]])
-        self.found = found[values > (1 + self.tolerance / 2) * self.optimum]
+        self.found = found[values > (1 + self.gap / 2) * self.optimum]
 
     def _rough_products(self, single: Floats) -> Callable[[FloatArray], Floats]:
         """Products with the matrix, without the columns that were blanked out in `single`."""
@@ -286,7 +296,7 @@ class _Search:
     def _balanced(self) -> Balance:
         game = (self.scores, self.scaled.required, self.scaled.n_rows)
         with one_blas_thread():
-            answer = balance(*game, precision=self.tolerance / 10)
+            answer = balance(*game, precision=self.gap / 10)
             if self.target is not None and answer.value < self.target:
                 return balance_to(*game, target=self.target, answer=answer)
         return answer
@@ -306,7 +316,7 @@ class _Search:
         return self._is_tight() and self._still_tight_from_eigenvector()
 
     def _is_tight(self) -> bool:
-        return self.variance <= (1 + self.tolerance) * self.optimum
+        return self.variance <= (1 + self.gap) * self.optimum
 
     def _still_tight_from_eigenvector(self) -> bool:
         """One more start, from the eigenvector behind the upper bound, before stopping."""
@@ -320,7 +330,7 @@ class _Search:
 
     def _clipped(self) -> ClipBound:
         if self.clip is None:
-            if self.l1_radius**2 * self.moment.error > self.tolerance / 10 * self.variance:
+            if self.l1_radius**2 * self.moment.error > self.gap / 10 * self.variance:
                 self.moment.refresh()
             good_enough = 0.0 if self.limit is None else self.limit / (1 + RITZ_DOUBT)
             with one_blas_thread():  # threads that wait for each other cost more than they gain
@@ -346,44 +356,85 @@ class _Search:
 
     # -- what can be proven ------------------------------------------------------------------
 
-    def certify(
-        self, rows: Rows, l2_radius: float, fraction: float, limit: float | None
-    ) -> OutlierRemoval:
+    def certify(self, question: _Question) -> OutlierRemoval:
         """The answer, with every bound accepted by the independent checker."""
+        l2_radius, n_features = question.l2_radius, question.rows.shape[1]
         clip, unit = self._clipped(), (l2_radius * self.scaled.scale) ** 2
         gram, weights = self.moment.gram, self.moment.weights
         # The checker forms the matrix anew and charges its own rounding.
         error = max(self.moment.error, rounding_of_moment(gram, self.scaled.n_rows))
         del self.moment  # its copy of the rows is not needed for the proofs
-        multiplier = np.clip(gram, -clip.level, clip.level)
-        errors = {"gram_error": error, "rest": self.screen.rest}
-        upper = proven_upper(gram, multiplier, self.l1_radius, **errors)
-        lower = _proven_lower(gram, self.direction, self.l1_radius, error)
-        if self.limit is not None and lower <= self.limit < upper and rows.shape[1] <= REFINABLE:
-            # The cheap proof is not enough, but another one may be.
-            closer = worst_direction(
-                gram, l2_radius=1.0, l1_radius=self.l1_radius, max_iterations=REFINEMENT_STEPS
-            ).multiplier
-            refined = proven_upper(gram, closer, self.l1_radius, **errors)
-            if refined < upper:
-                upper, multiplier = refined, closer
         mixed = self.cuts[: self.mixture.size] * np.sqrt(self.mixture)[:, None]
-        factor = l2_radius * self.screen.extend(mixed, rows.shape[1]).T
-        optimum = _proven_optimum(
-            self.optimum * unit, rows, factor, l2_radius, l2_radius * self.l1_radius, fraction
-        )
+        factor = l2_radius * self.screen.extend(mixed, n_features).T
+        optimum = question.proven_optimum(self.optimum * unit, factor, self.l1_radius)
+        lower = _proven_lower(gram, self.direction, self.l1_radius, error)
+        upper, multiplier = self._proven_upper(gram, error, clip, question.goal(optimum) / unit)
         return OutlierRemoval(
             weights=self.scaled.spread(weights),
             variance_lower=lower * unit,
             variance_upper=upper * unit,
             optimum_lower=optimum,
-            status=_status(lower * unit, upper * unit, optimum, limit, self.tolerance),
-            direction=l2_radius * self.screen.extend(self.direction, rows.shape[1]),
+            status=question.status(upper * unit, optimum),
+            direction=l2_radius * self.screen.extend(self.direction, n_features),
             multiplier=multiplier * self.scaled.scale**2,
             factor=factor,
             n_rounds=self.n_rounds,
             columns=self.screen.columns,
         )
+
+    def _proven_upper(
+        self, gram: FloatArray, error: float, clip: ClipBound, goal: float
+    ) -> tuple[float, FloatArray]:
+        """The upper bound of the clipped matrix; a closer one where only that would do."""
+        errors = {"gram_error": error, "rest": self.screen.rest}
+        multiplier = np.clip(gram, -clip.level, clip.level)
+        upper = proven_upper(gram, multiplier, self.l1_radius, **errors)
+        if not self.variance <= goal < upper:
+            return upper, multiplier
+        closer = tighten(gram, clip, self.l1_radius, target=goal, rest=self.screen.rest)
+        if closer is None:
+            return upper, multiplier
+        tighter = proven_upper(gram, closer, self.l1_radius, **errors)
+        return (tighter, closer) if tighter < upper else (upper, multiplier)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What was asked, in the caller's units."""
+
+    rows: Rows
+    l2_radius: float
+    fraction: float
+    limit: float | None
+    tolerance: float
+
+    def goal(self, optimum: float) -> float:
+        """The upper bound that would settle the status."""
+        return (1 + self.tolerance) * optimum if self.limit is None else self.limit
+
+    def proven_optimum(self, value: float, factor: FloatArray, l1_radius: float) -> float:
+        """The bound on all admissible weights, or zero if it cannot be proven."""
+        # The search may have worked in single precision; the proof does not.
+        for claim in (value * (1 - 1e-5), value * (1 - 1e-3)):
+            if proves_optimum(
+                claim,
+                self.rows,
+                factor,
+                l2_radius=self.l2_radius,
+                l1_radius=self.l2_radius * l1_radius,
+                outlier_fraction=self.fraction,
+            ):
+                return claim
+        return 0.0
+
+    def status(self, upper: float, optimum: float) -> Status:
+        """What these bounds prove."""
+        if self.limit is None:
+            reachable = (1 + Fraction(self.tolerance)) * Fraction(optimum)
+            return "tightest" if upper <= reachable else "undecided"
+        if upper <= self.limit:
+            return "feasible"
+        return "infeasible" if optimum > self.limit else "undecided"
 
 
 def _proven_lower(gram: FloatArray, direction: FloatArray, l1_radius: float, error: float) -> float:
@@ -395,35 +446,3 @@ def _proven_lower(gram: FloatArray, direction: FloatArray, l1_radius: float, err
         claim, gram, direction, l2_radius=1.0, l1_radius=l1_radius, gram_error=error
     )
     return max(claim, 0.0) if proven else 0.0
-
-
-def _proven_optimum(
-    value: float,
-    rows: Rows,
-    factor: FloatArray,
-    l2_radius: float,
-    l1_radius: float,
-    fraction: float,
-) -> float:
-    # The search may have worked in single precision; the proof does not.
-    for claim in (value * (1 - 1e-5), value * (1 - 1e-3)):
-        if proves_optimum(
-            claim,
-            rows,
-            factor,
-            l2_radius=l2_radius,
-            l1_radius=l1_radius,
-            outlier_fraction=fraction,
-        ):
-            return claim
-    return 0.0
-
-
-def _status(
-    lower: float, upper: float, optimum: float, limit: float | None, tolerance: float
-) -> Status:
-    if limit is None:
-        return "tightest" if lower <= (1 + tolerance) * optimum else "undecided"
-    if upper <= limit:
-        return "feasible"
-    return "infeasible" if optimum > limit else "undecided"

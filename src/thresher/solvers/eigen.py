@@ -39,6 +39,16 @@ def top_eigenpairs(matrix: FloatArray, n_pairs: int) -> tuple[FloatArray, FloatA
     return np.linalg.eigh(matrix)
 
 
+def eigenpairs_above(matrix: Floats, floor: float) -> tuple[Floats, Floats]:
+    """The eigenvalues above a floor, ascending, and their vectors in columns."""
+    if matrix.shape[0] > FULL_SIZE:
+        with suppress(np.linalg.LinAlgError):
+            values, vectors = eigh(matrix, subset_by_value=(floor, np.inf), check_finite=False)
+            return values, vectors
+    values, vectors = np.linalg.eigh(matrix)
+    return values[values > floor], vectors[:, values > floor]
+
+
 def top_eigenpair(matrix: Floats, *, n_steps: int = 16) -> tuple[float, Floats]:
     """A Ritz value and vector for the largest eigenvalue, from a few Lanczos steps.
 

@@ -1,7 +1,8 @@
 """The cheap upper bound on the worst direction: clip the matrix, take one eigenvalue of the rest.
 
 For every t ≥ 0 the multiplier U = clip(A, −t, t) gives max⟨A,H⟩ ≤ λmax(A − U)₊ + ρ²t over the
-lifted region of l2 radius 1. One scalar is searched for; no semidefinite program is solved.
+lifted region of l2 radius 1. One scalar is searched for; no semidefinite program is solved. Where
+that is too loose, `tighten` moves U inside the box |U_ij| ≤ t, one eigendecomposition a step.
 """
 
 from __future__ import annotations
@@ -11,10 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from thresher.certificates import proves_upper_bound
-from thresher.solvers.eigen import DENSE_SIZE, Floats, top_eigenpair
+from thresher.solvers.eigen import DENSE_SIZE, Floats, eigenpairs_above, top_eigenpair
 from thresher.validation import FloatArray
 
 RITZ_DOUBT = 6e-3  # by how much a proven bound may exceed the one that the search saw
+TIGHTER_LEVEL = 0.83  # of the best clip level; measured, flat between .75 and .9
+STEP = 1.5  # of 1 for plain gradient steps; 3 diverges
+FEWEST_STEPS, MOST_STEPS = 6, 30  # what is gained halves about every three steps
+WORK = 3e10  # d³ times steps: a few seconds, and 30 steps up to 1,000 features
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,41 @@ def best_clip(
             break
         j = best
     return bound(j)
+
+
+def tighten(
+    gram: FloatArray, clip: ClipBound, l1_radius: float, *, target: float, rest: float = 0.0
+) -> FloatArray | None:
+    """A multiplier whose bound is about `target`, or the best one found; None if too much work.
+
+    With t below the clip level and λ = target − ρ²t, a U with |U_ij| ≤ t and A − U ⪯ λ is sought:
+    accelerated projected gradient on ½‖(A − U − λ)₊‖², whose gradient needs the eigenpairs above λ
+    alone. In single precision: `proven_upper` proves. Alternating directions on the whole
+    semidefinite program need three times as many steps, each three times as long (n = d = 1000).
+    """
+    d = gram.shape[0]
+    n_steps = min(MOST_STEPS, int(WORK / d**3))
+    level = np.float32(max(TIGHTER_LEVEL * clip.level, rest))
+    floor = np.float32(target / (1 + RITZ_DOUBT) - l1_radius**2 * float(level))
+    if n_steps < FEWEST_STEPS or floor <= 0:
+        return None
+    single = gram.astype(np.float32)
+    previous = ahead = np.clip(single, -level, level)
+    least, best, momentum = np.inf, None, 1.0
+    for _ in range(n_steps):
+        values, vectors = eigenpairs_above(single - ahead, float(floor))
+        largest = float(values.max(initial=floor))
+        if largest < least:
+            least, best = largest, ahead
+        if values.size == 0:
+            break
+        half = vectors * np.sqrt(values - floor)
+        following = np.clip(ahead + np.float32(STEP) * (half @ half.T), -level, level)
+        next_momentum = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        ahead = following + np.float32((momentum - 1) / next_momentum) * (following - previous)
+        ahead = np.clip(ahead, -level, level, out=ahead)
+        previous, momentum = following, next_momentum
+    return None if best is None else (best + best.T).astype(np.float64) / 2
 
 
 def proven_upper(
