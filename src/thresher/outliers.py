@@ -20,22 +20,20 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.certificates import proves_lower_bound, proves_optimum, rounding_of_moment
-from thresher.memory import require_memory
-from thresher.solvers.ascent import ascend, column_starts, distinct
-from thresher.solvers.eigen import Floats
-from thresher.solvers.moment import SecondMoment, single_precision_error
-from thresher.solvers.scaling import ScaledRows, scale_rows
-from thresher.solvers.screening import Screen, screen_columns
-from thresher.solvers.threads import one_blas_thread
-from thresher.solvers.thresholding import (
-    RITZ_DOUBT,
-    ClipBound,
-    best_clip,
-    proven_upper,
-    tighten,
+from thresher.certificates import (
+    EPS,
+    proves_lower_bound,
+    proves_optimum,
+    proves_weights,
+    rounding_of_moment,
 )
-from thresher.solvers.weights import Balance, balance, balance_to
+from thresher.geometry.balls import support_points
+from thresher.memory import require_memory
+from thresher.solvers.cutting import CutSearch
+from thresher.solvers.scaling import scale_rows
+from thresher.solvers.screening import screen_columns
+from thresher.solvers.threads import one_blas_thread
+from thresher.solvers.thresholding import ClipBound, proven_upper, tighten
 from thresher.validation import (
     FloatArray,
     Rows,
@@ -44,14 +42,14 @@ from thresher.validation import (
     check_positive,
     check_radii,
     check_rows,
+    check_weights,
     is_sparse,
     sum_of_squares,
 )
 
 Status = Literal["tightest", "feasible", "infeasible", "undecided"]
-N_COLUMN_STARTS, N_CUT_STARTS = 32, 4  # heuristic: where each round looks for its next directions
+MAX_ROUNDS = 40
 FAINT = 0.1  # of the variance: what columns of sparse rows may matter that are set aside
-AIM = 0.92  # of a limit: what the weights are balanced to at first
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ def remove_outliers(
     max_variance: float | None = None,
     tolerance: float = 0.3,
     search_gap: float = 0.05,
-    max_rounds: int = 40,
+    max_rounds: int = MAX_ROUNDS,
     callback: Callable[[RemovalProgress], object] | None = None,
 ) -> OutlierRemoval:
     """Trust weights for rows, with a proof of how much variance they leave in any sparse direction.
@@ -152,38 +150,96 @@ def remove_outliers(
     >>> removal.status, bool(removal.weights[:20].max() < 0.1)
     ('tightest', True)
     """
-    rows = check_rows(X)
-    r, rho = check_radii(l2_radius, l1_radius, rows.shape[1])
-    fraction = check_fraction(outlier_fraction, "outlier_fraction")
-    tolerance = check_positive(tolerance, "tolerance")
-    limit = None if max_variance is None else check_positive(max_variance, "max_variance")
+    question = _Question.checked(X, l2_radius, l1_radius, outlier_fraction, max_variance, tolerance)
     max_rounds = check_count(max_rounds, "max_rounds")
-    scaled = scale_rows(rows, fraction, l2_radius=r)
-    gap = min(check_positive(search_gap, "search_gap"), tolerance)
-    screen = screen_columns(scaled, l1_radius=rho / r, share=min(FAINT, gap / 2))
-    scaled = replace(scaled, rows=screen.restrict(scaled.rows))
-    d = scaled.rows.shape[1]
-    require_memory(6 * 8 * d**2, f"the second moment of {d} features")
-    unit = (r * scaled.scale) ** 2
-    search = _Search(scaled, screen, rho / r, None if limit is None else limit / unit, gap)
-    while not search.is_over() and search.n_rounds < max_rounds:
-        search.balance()
+    search, unit = question.search(check_positive(search_gap, "search_gap"))
+
+    def after_round() -> None:
         if callback is not None:
-            callback(search.progress(unit))
-    search.settle()
-    with one_blas_thread():
-        return search.certify(_Question(rows, r, fraction, limit, tolerance))
+            state = len(search.cuts), search.variance * unit, search.optimum * unit
+            callback(RemovalProgress(search.n_rounds, *state))
+
+    search.run(max_rounds, after_round)
+    return question.certified(search)
+
+
+def find_weights(
+    X: Rows,
+    *,
+    l2_radius: float,
+    l1_radius: float,
+    outlier_fraction: float,
+    max_variance: float | None = None,
+    search_gap: float = 0.05,
+) -> FloatArray:
+    """The weights of `remove_outliers` without any proof, in less time.
+
+    Examples
+    --------
+    >>> X = np.vstack([np.eye(4), [[9.0, 0.0, 0.0, 0.0]]])
+    >>> find_weights(X, l2_radius=1.0, l1_radius=1.0, outlier_fraction=0.2)
+    array([1., 1., 1., 1., 0.])
+    """
+    question = _Question.checked(
+        X, l2_radius, l1_radius, outlier_fraction, max_variance, search_gap
+    )
+    search, _ = question.search(search_gap)
+    search.run(MAX_ROUNDS)
+    return search.scaled.spread(search.moment.weights)
+
+
+def certify_weights(
+    X: Rows,
+    weights: object,
+    *,
+    l2_radius: float,
+    l1_radius: float,
+    outlier_fraction: float,
+    max_variance: float | None = None,
+    tolerance: float = 0.3,
+    directions: FloatArray | None = None,
+) -> OutlierRemoval:
+    """The same proof as `remove_outliers` gives, for weights that come from elsewhere.
+
+    Parameters
+    ----------
+    X, l2_radius, l1_radius, max_variance, tolerance : as in `remove_outliers`
+    weights : (n,) in [0, 1], with sum at least (1 − outlier_fraction)·n
+    outlier_fraction : the share of the rows' weight that may be missing
+    directions : (d, k) one in each column, in which variance is hard to remove, for instance the
+        `factor` of an earlier answer about these rows; without them `optimum_lower` can be smaller
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).standard_normal((500, 20))
+    >>> budget = {"l2_radius": 1.0, "l1_radius": 2.0, "outlier_fraction": 0.2}
+    >>> answer = certify_weights(X, np.full(500, 0.9), **budget)
+    >>> answer.status, bool(answer.variance_lower > 0.9 > answer.optimum_lower)
+    ('undecided', True)
+    """
+    question = _Question.checked(X, l2_radius, l1_radius, outlier_fraction, max_variance, tolerance)
+    given = check_weights(weights, "weights", length=question.rows.shape[0])
+    if not proves_weights(given, question.fraction):
+        raise ValueError(
+            f"weights must lie in [0, 1] and sum to (1 − outlier_fraction)·n = "
+            f"{(1 - question.fraction) * given.size:g} or more, got {given.sum():g}"
+        )
+    search, _ = replace(question, limit=None).search(2 * FAINT, given)
+    hints = np.zeros((0, question.rows.shape[1])) if directions is None else directions.T
+    hints = search.screen.restrict(hints)
+    search.cut(support_points(hints[hints.any(axis=1)], 1.0, search.l1_radius))
+    return question.certified(search)
 
 
 def trust_every_row(X: Rows, *, l2_radius: float) -> OutlierRemoval:
     """All the weight for every row: what Algorithm 2 gives when no variance is too much.
 
-    The upper bound is the trivial one, r²·(1/n)Σ‖x‖²; the lower ones are zero.
+    The upper bound is the trivial one, r²·(1/n)Σ‖x‖², rounded up; the lower ones are zero.
 
     Examples
     --------
     >>> removal = trust_every_row(np.array([[3.0, 4.0], [0.0, 1.0]]), l2_radius=0.5)
-    >>> removal.weights, removal.variance_upper, removal.status
+    >>> removal.weights, round(removal.variance_upper, 9), removal.status
     (array([1., 1.]), 3.25, 'feasible')
     """
     n, d = X.shape
@@ -191,7 +247,7 @@ def trust_every_row(X: Rows, *, l2_radius: float) -> OutlierRemoval:
     return OutlierRemoval(
         weights=np.ones(n),
         variance_lower=0.0,
-        variance_upper=l2_radius**2 * squares / n,
+        variance_upper=l2_radius**2 * squares / n * (1 + (n * d + 8) * EPS),
         optimum_lower=0.0,
         status="feasible",
         direction=np.zeros(d),
@@ -202,217 +258,85 @@ def trust_every_row(X: Rows, *, l2_radius: float) -> OutlierRemoval:
     )
 
 
-class _Search:
-    """The cutting loop, on rows of ordinary scale and directions of l2 radius 1."""
-
-    def __init__(
-        self,
-        scaled: ScaledRows,
-        screen: Screen,
-        l1_radius: float,
-        limit: float | None,
-        gap: float,
-    ) -> None:
-        self.scaled, self.screen, self.l1_radius, self.limit = scaled, screen, l1_radius, limit
-        self.gap = gap
-        single = l1_radius**2 * single_precision_error(scaled.rows) <= gap / 10
-        self.moment = SecondMoment(scaled.rows, n_rows=scaled.n_rows, single_precision=single)
-        d = scaled.rows.shape[1]
-        self.cuts = np.zeros((0, d))
-        self.scores: Floats = self.moment.squared_projections(self.cuts)
-        self.mixture, self.optimum = np.zeros(0), 0.0
-        self.n_rounds = 0
-        self.best: tuple[float, FloatArray] = np.inf, self.moment.weights
-        # Proofs are looser than the truth, so the weights aim below the limit.
-        self.target = None if limit is None else AIM * limit
-        self._look()
-
-    # -- one round ---------------------------------------------------------------------------
-
-    def _look(self) -> None:
-        """Find directions of large variance under the current weights."""
-        with one_blas_thread():
-            self._find_directions()
-
-    def _find_directions(self) -> None:
-        single = self.moment.gram.astype(np.float32)  # looking costs half, and proves nothing
-        again = self._standing(single)
-        values, found = self._climb_many(single, again)
-        self._climb_from(found[:1])
-        if len(found) < N_COLUMN_STARTS // 2:
-            # A few strong directions drew every start: look once more where they are not.
-            used = (np.abs(found) > 0.1 * np.abs(found).max(axis=1, keepdims=True)).any(axis=0)
-            single[used], single[:, used] = 0, 0
-            elsewhere = self._climb_many(single, again[:0])
-            values = np.concatenate([values, elsewhere[0]])
-            found = np.concatenate([found, elsewhere[1]])
-        self.found = found[values > (1 + self.gap / 2) * self.optimum]
-
-    def _rough_products(self, single: Floats) -> Callable[[FloatArray], Floats]:
-        """Products with the matrix, without the columns that were blanked out in `single`."""
-        if self.moment.is_thin:
-            visible = np.einsum("ii->i", single) > 0
-            return lambda directions: self.moment.multiply(directions) * visible
-        return lambda directions: directions.astype(np.float32) @ single
-
-    def _standing(self, single: Floats) -> FloatArray:
-        """The cuts that are worst under the current weights."""
-        values = np.einsum("ij,ij->i", self._rough_products(single)(self.cuts), self.cuts)
-        return self.cuts[np.argsort(-values, kind="stable")[:N_CUT_STARTS]]
-
-    def _climb_many(self, single: Floats, starts: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Distinct directions reached from these starts and from promising columns, roughly."""
-        rough = self._rough_products(single)
-
-        def multiply(directions: FloatArray) -> FloatArray:
-            return rough(directions).astype(np.float64, copy=False)
-
-        starts = np.concatenate([column_starts(single, N_COLUMN_STARTS), starts])
-        values, found = ascend(multiply, starts, self.l1_radius, precision=1e-2)
-        chosen = distinct(found)
-        return values[chosen], found[chosen]
-
-    def _climb_from(self, starts: FloatArray) -> None:
-        values, directions = ascend(self.moment.multiply, starts, self.l1_radius)
-        self.variance, self.direction = float(values[0]), directions[0]
-        self.clip: ClipBound | None = None
-        if self.variance < self.best[0]:
-            self.best = self.variance, self.moment.weights
-
-    def balance(self) -> None:
-        """Cut off the directions found, and move to the weights that balance all cuts."""
-        directions = np.concatenate([self.direction[None], self.found])
-        directions = directions[distinct(directions, max_cosine=0.98)]
-        self.cuts = np.concatenate([self.cuts, directions])
-        new_scores = self.moment.squared_projections(directions)
-        self.scores = np.concatenate([self.scores, new_scores], axis=1)
-        answer = self._balanced()
-        if answer.bound > self.optimum:
-            self.optimum, self.mixture = answer.bound, answer.mixture
-        self.moment.reweight(answer.weights)
-        self.n_rounds += 1
-        self._look()
-
-    def _balanced(self) -> Balance:
-        game = (self.scores, self.scaled.required, self.scaled.n_rows)
-        with one_blas_thread():
-            answer = balance(*game, precision=self.gap / 10)
-            if self.target is not None and answer.value < self.target:
-                return balance_to(*game, target=self.target, answer=answer)
-        return answer
-
-    # -- when to stop ------------------------------------------------------------------------
-
-    def is_over(self) -> bool:
-        """Whether the status is settled, or no better weights are to be expected."""
-        if self.limit is not None:
-            if self.optimum > self.limit:
-                return True
-            if self.variance <= self.limit:
-                upper = self._clipped().value
-                if upper * (1 + RITZ_DOUBT) <= self.limit:
-                    return True
-                self.target = min(self.target or np.inf, 0.97 * self.limit * self.variance / upper)
-        return self._is_tight() and self._still_tight_from_eigenvector()
-
-    def _is_tight(self) -> bool:
-        return self.variance <= (1 + self.gap) * self.optimum
-
-    def _still_tight_from_eigenvector(self) -> bool:
-        """One more start, from the eigenvector behind the upper bound, before stopping."""
-        clip = self._clipped()
-        before, direction = self.variance, self.direction
-        self._climb_from(clip.eigenvector[None])
-        if self.variance < before:
-            self.variance, self.direction = before, direction
-        self.clip = clip
-        return self._is_tight()
-
-    def _clipped(self) -> ClipBound:
-        if self.clip is None:
-            if self.l1_radius**2 * self.moment.error > self.gap / 10 * self.variance:
-                self.moment.refresh()
-            good_enough = 0.0 if self.limit is None else self.limit / (1 + RITZ_DOUBT)
-            with one_blas_thread():  # threads that wait for each other cost more than they gain
-                self.clip = best_clip(
-                    self.moment.gram,
-                    self.l1_radius,
-                    good_enough=good_enough,
-                    rest=self.screen.rest,
-                )
-        return self.clip
-
-    def settle(self) -> None:
-        """Go back to the best weights seen, if the last ones are worse and settle nothing."""
-        variance, weights = self.best
-        if self.limit is None and not self._is_tight() and variance < self.variance:
-            self.moment.reweight(weights)
-            self._look()
-
-    def progress(self, unit: float) -> RemovalProgress:
-        return RemovalProgress(
-            self.n_rounds, len(self.cuts), self.variance * unit, self.optimum * unit
-        )
-
-    # -- what can be proven ------------------------------------------------------------------
-
-    def certify(self, question: _Question) -> OutlierRemoval:
-        """The answer, with every bound accepted by the independent checker."""
-        l2_radius, n_features = question.l2_radius, question.rows.shape[1]
-        clip, unit = self._clipped(), (l2_radius * self.scaled.scale) ** 2
-        gram, weights = self.moment.gram, self.moment.weights
-        # The checker forms the matrix anew and charges its own rounding.
-        error = max(self.moment.error, rounding_of_moment(gram, self.scaled.n_rows))
-        del self.moment  # its copy of the rows is not needed for the proofs
-        mixed = self.cuts[: self.mixture.size] * np.sqrt(self.mixture)[:, None]
-        factor = l2_radius * self.screen.extend(mixed, n_features).T
-        optimum = question.proven_optimum(self.optimum * unit, factor, self.l1_radius)
-        lower = _proven_lower(gram, self.direction, self.l1_radius, error)
-        upper, multiplier = self._proven_upper(gram, error, clip, question.goal(optimum) / unit)
-        return OutlierRemoval(
-            weights=self.scaled.spread(weights),
-            variance_lower=lower * unit,
-            variance_upper=upper * unit,
-            optimum_lower=optimum,
-            status=question.status(upper * unit, optimum),
-            direction=l2_radius * self.screen.extend(self.direction, n_features),
-            multiplier=multiplier * self.scaled.scale**2,
-            factor=factor,
-            n_rounds=self.n_rounds,
-            columns=self.screen.columns,
-        )
-
-    def _proven_upper(
-        self, gram: FloatArray, error: float, clip: ClipBound, goal: float
-    ) -> tuple[float, FloatArray]:
-        """The upper bound of the clipped matrix; a closer one where only that would do."""
-        errors = {"gram_error": error, "rest": self.screen.rest}
-        multiplier = np.clip(gram, -clip.level, clip.level)
-        upper = proven_upper(gram, multiplier, self.l1_radius, **errors)
-        if not self.variance <= goal < upper:
-            return upper, multiplier
-        closer = tighten(gram, clip, self.l1_radius, target=goal, rest=self.screen.rest)
-        if closer is None:
-            return upper, multiplier
-        tighter = proven_upper(gram, closer, self.l1_radius, **errors)
-        return (tighter, closer) if tighter < upper else (upper, multiplier)
-
-
 @dataclass(frozen=True)
 class _Question:
-    """What was asked, in the caller's units."""
+    """What was asked, checked, in the caller's units."""
 
     rows: Rows
     l2_radius: float
+    l1_radius: float
     fraction: float
     limit: float | None
     tolerance: float
 
-    def goal(self, optimum: float) -> float:
+    @classmethod
+    def checked(
+        cls,
+        X: Rows,
+        l2_radius: float,
+        l1_radius: float,
+        outlier_fraction: float,
+        max_variance: float | None,
+        tolerance: float,
+    ) -> _Question:
+        rows = check_rows(X)
+        return cls(
+            rows,
+            *check_radii(l2_radius, l1_radius, rows.shape[1]),
+            check_fraction(outlier_fraction, "outlier_fraction"),
+            None if max_variance is None else check_positive(max_variance, "max_variance"),
+            check_positive(tolerance, "tolerance"),
+        )
+
+    def search(self, gap: float, weights: FloatArray | None = None) -> tuple[CutSearch, float]:
+        """The search for weights, or around given ones, and the unit of its variances."""
+        fraction = self.fraction if weights is None else 0.0  # given weights give up no row
+        scaled = scale_rows(self.rows, fraction, l2_radius=self.l2_radius)
+        scaled = replace(scaled, required=(1 - self.fraction) * scaled.n_rows)
+        gap, ratio = min(gap, self.tolerance), self.l1_radius / self.l2_radius
+        screen = screen_columns(scaled, l1_radius=ratio, share=min(FAINT, gap / 2))
+        scaled = replace(scaled, rows=screen.restrict(scaled.rows))
+        d = scaled.rows.shape[1]
+        require_memory(6 * 8 * d**2, f"the second moment of {d} features")
+        unit = (self.l2_radius * scaled.scale) ** 2
+        limit = None if self.limit is None else self.limit / unit
+        return CutSearch(scaled, screen, ratio, limit, gap, weights), unit
+
+    def certified(self, search: CutSearch) -> OutlierRemoval:
+        """The answer at the end of a search, each bound accepted by the independent checker."""
+        with one_blas_thread():
+            return self._certified(search)
+
+    def _certified(self, search: CutSearch) -> OutlierRemoval:
+        r, d, scale, screen = self.l2_radius, self.rows.shape[1], search.scaled.scale, search.screen
+        clip, unit = search.clipped(), (r * scale) ** 2
+        gram, weights = search.moment.gram, search.moment.weights
+        # The checker forms the matrix anew and charges its own rounding.
+        error = max(search.moment.error, rounding_of_moment(gram, search.scaled.n_rows))
+        del search.moment  # its copy of the rows is not needed for the proofs
+        mixed = search.cuts[: search.mixture.size] * np.sqrt(search.mixture)[:, None]
+        factor = r * screen.extend(mixed, d).T
+        optimum = self._proven_optimum(search.optimum * unit, factor)
+        lower = _proven_lower(gram, search.direction, search.l1_radius, error)
+        upper, multiplier = _proven_upper(search, gram, error, clip, self._goal(optimum) / unit)
+        return OutlierRemoval(
+            weights=search.scaled.spread(weights),
+            variance_lower=lower * unit,
+            variance_upper=upper * unit,
+            optimum_lower=optimum,
+            status=self._status(upper * unit, optimum),
+            direction=r * screen.extend(search.direction, d),
+            multiplier=multiplier * scale**2,
+            factor=factor,
+            n_rounds=search.n_rounds,
+            columns=screen.columns,
+        )
+
+    def _goal(self, optimum: float) -> float:
         """The upper bound that would settle the status."""
         return (1 + self.tolerance) * optimum if self.limit is None else self.limit
 
-    def proven_optimum(self, value: float, factor: FloatArray, l1_radius: float) -> float:
+    def _proven_optimum(self, value: float, factor: FloatArray) -> float:
         """The bound on all admissible weights, or zero if it cannot be proven."""
         # The search may have worked in single precision; the proof does not.
         for claim in (value * (1 - 1e-5), value * (1 - 1e-3)):
@@ -421,13 +345,13 @@ class _Question:
                 self.rows,
                 factor,
                 l2_radius=self.l2_radius,
-                l1_radius=self.l2_radius * l1_radius,
+                l1_radius=self.l1_radius,
                 outlier_fraction=self.fraction,
             ):
                 return claim
         return 0.0
 
-    def status(self, upper: float, optimum: float) -> Status:
+    def _status(self, upper: float, optimum: float) -> Status:
         """What these bounds prove."""
         if self.limit is None:
             reachable = (1 + Fraction(self.tolerance)) * Fraction(optimum)
@@ -435,6 +359,22 @@ class _Question:
         if upper <= self.limit:
             return "feasible"
         return "infeasible" if optimum > self.limit else "undecided"
+
+
+def _proven_upper(
+    search: CutSearch, gram: FloatArray, error: float, clip: ClipBound, goal: float
+) -> tuple[float, FloatArray]:
+    """The upper bound of the clipped matrix; a closer one where only that would do."""
+    errors = {"gram_error": error, "rest": search.screen.rest}
+    multiplier = np.clip(gram, -clip.level, clip.level)
+    upper = proven_upper(gram, multiplier, search.l1_radius, **errors)
+    if not search.variance <= goal < upper:
+        return upper, multiplier
+    closer = tighten(gram, clip, search.l1_radius, target=goal, rest=search.screen.rest)
+    if closer is None:
+        return upper, multiplier
+    tighter = proven_upper(gram, closer, search.l1_radius, **errors)
+    return (tighter, closer) if tighter < upper else (upper, multiplier)
 
 
 def _proven_lower(gram: FloatArray, direction: FloatArray, l1_radius: float, error: float) -> float:

@@ -241,7 +241,7 @@ def remaining_variance(findings: Findings) -> RemainingVariance:
     return RemainingVariance(
         upper=first.variance_upper / unit,
         optimum=first.optimum_lower / unit,
-        outlier_fraction=first.phase.outlier_fraction,
+        outlier_fraction=first.weight_allowance,
         share_removed=1 - float((trust if holds else weights).mean()),
         n_features=max(1, min(n_features, findings.table.X.shape[1])),
         holds_for_trust=holds,

@@ -31,6 +31,7 @@ class SimulatedPhase:
         outlier removal, and of the labels bought
     error, error_standard_error : how often the phase's halfspace is wrong on clean rows; the
         standard error is 0 where the rate is exact
+    weight_allowance, weight_left_out, variance_allowance : None in older files
     """
 
     index: int
@@ -57,6 +58,9 @@ class SimulatedPhase:
     dirty_labels: float | None
     error: float
     error_standard_error: float
+    weight_allowance: float | None = None
+    weight_left_out: float | None = None
+    variance_allowance: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

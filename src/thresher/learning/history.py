@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -34,9 +35,20 @@ class PhaseOutcome:
     n_labels : distinct rows among them that no earlier phase had asked for
     n_labels_used : labeled rows in the hinge loss, including reused ones
     n_pruned : rows in the band with an entry beyond the pruning radius
-    weight_removed : share of the pool's weight that outlier removal took away
-    removal_status, variance_lower, variance_upper, optimum_lower : its certificate, in the units of
+    weight_removed : share of the pool's weight that is gone: 1 less the mean of `row_weights`
+    weight_allowance : the largest share that may be gone. The phase's outlier fraction; in a
+        label-aware phase, where several removals take weight, one outlier fraction for each of this
+        phase plus what earlier phases took from the same rows
+    weight_left_out : share of the pool's weight that the hinge loss leaves out on top of that, at
+        most the phase's trimmed share
+    variance_lower, variance_upper : proven bounds on the variance of `row_weights`, in the units of
         this phase's radius
+    variance_allowance : the largest variance that was asked for: the phase's limit, or 1 + its
+        tolerance times what is proven for any weights within the outlier fraction
+    optimum_lower : proven lower bound on the variance of any weights within `weight_allowance`
+    removal_status : "tightest" or "feasible" if variance_upper ≤ variance_allowance, the second
+        where a limit was given or several removals took weight; "infeasible" if no weights can
+        reach that; else "undecided"
     loss, loss_gap, loss_status : hinge loss of the candidate, and a proven bound on its distance
         from the minimum
     fresh_error : share of this phase's new labels that the previous halfspace gets wrong, an
@@ -63,9 +75,12 @@ class PhaseOutcome:
     n_labels_used: int
     n_pruned: int = 0
     weight_removed: float = 0.0
+    weight_allowance: float = 0.0
+    weight_left_out: float = 0.0
     removal_status: str = "undecided"
     variance_lower: float = 0.0
     variance_upper: float = np.inf
+    variance_allowance: float = 0.0
     optimum_lower: float = 0.0
     loss: float = np.nan
     loss_gap: float = np.nan
@@ -77,7 +92,7 @@ class PhaseOutcome:
 
     @property
     def removal_is_certified(self) -> bool:
-        """Whether outlier removal reached what it was asked for, with proof."""
+        """Whether variance and weight removed are within what was asked for, with proof."""
         return self.removal_status in ("tightest", "feasible")
 
     @property
@@ -159,10 +174,13 @@ def summarize(
         n_queries=round(float(labeled.weights[-labeled.n_fresh :].sum())),
         n_labels=labeled.n_new,
         n_labels_used=labeled.n_rows,
-        weight_removed=1 - float(removal.weights.sum()) / pool.n_rows,
+        weight_removed=1 - math.fsum(removal.weights) / pool.n_rows,
+        weight_allowance=judged.weight_allowance,
+        weight_left_out=float(removal.weights[is_left_out].sum()) / pool.n_rows,
         removal_status=removal.status,
         variance_lower=removal.variance_lower,
         variance_upper=removal.variance_upper,
+        variance_allowance=judged.variance_allowance,
         optimum_lower=removal.optimum_lower,
         loss=minimum.loss,
         loss_gap=minimum.gap,

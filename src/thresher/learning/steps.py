@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +13,20 @@ from thresher.geometry import Band, hard_threshold
 from thresher.learning.samples import LabeledRows, Pool, Sample, sample_by_weight
 from thresher.learning.task import Phase
 from thresher.oracles import DrawRequest, LabelRequest
-from thresher.outliers import OutlierRemoval, remove_outliers, trust_every_row
+from thresher.outliers import (
+    OutlierRemoval,
+    certify_weights,
+    find_weights,
+    remove_outliers,
+    trust_every_row,
+)
 from thresher.solvers import HingeMinimum, minimize_hinge
 from thresher.validation import FloatArray, Rows, is_sparse
 
+SEARCH_GAP = 0.2  # at which no better weights are sought; calibrated: closer ones keep more dirt
+ROUNDING = 1e-12  # of a sum of weights
+ALMOST_ALL = 1 - 2.0**-40  # of the weight: an allowance must be below 1
+SMALLEST_LIMIT = 1e-250  # on a variance: rows of zeros have none
 MAX_TRIMS = 5  # heuristic: how often the rows to be left out of the hinge loss are chosen anew
 COLUMNS_PER_BLOCK = 16  # bounds the temporary copies
 LEAST_SHARE = 0.05  # of the largest mean square, added to all, so that rare entries stay small
@@ -41,13 +52,32 @@ class Judged:
     ----------
     pool : the rows that were judged
     removal : their weights, with the proof about them
+    weight_allowance : the largest share of the rows' weight that these weights may have lost
+    variance_allowance : the largest variance that they may leave
     sample, labels : the rows to fit, each with its count or weight, and their labels
     """
 
     pool: Pool
     removal: OutlierRemoval
+    weight_allowance: float
+    variance_allowance: float
     sample: Sample
     labels: FloatArray
+
+    @classmethod
+    def of(
+        cls, pool: Pool, removal: OutlierRemoval, phase: Phase, sample: Sample, labels: FloatArray
+    ) -> Judged:
+        """A pool judged by one removal, which keeps to the phase's own allowances."""
+        allowed = variance_allowance(phase, removal)
+        return cls(pool, removal, phase.outlier_fraction, allowed, sample, labels)
+
+
+def variance_allowance(phase: Phase, removal: OutlierRemoval) -> float:
+    """The phase's limit, or what it tolerates above the least variance of any weights."""
+    if phase.max_variance is not None:
+        return phase.max_variance
+    return (1 + phase.variance_tolerance) * removal.optimum_lower
 
 
 def weigh_then_label(
@@ -59,7 +89,7 @@ def weigh_then_label(
     removal = _remove(pool.X, phase)
     sample = sample_by_weight(pool, removal.weights, phase.n_queries, rng)
     labels = yield LabelRequest(sample.ids, sample.X, phase.index)
-    return Judged(pool, removal, sample, labels)
+    return Judged.of(pool, removal, phase, sample, labels)
 
 
 def label_then_weigh(
@@ -68,23 +98,29 @@ def label_then_weigh(
     """Labels for every row, then trust with their help; None if no row keeps any.
 
     Departure: a row gets the smallest of the two weights that Algorithm 2 gives it, as it is and as
-    seen from its class, and of the trust that earlier phases left it. The bounds are those of the
-    second view alone; of them, the upper one also holds for smaller weights. Sparse rows, whose
-    medians are about zero, are seen once.
+    seen from its class, and of the trust that earlier phases left it. Sparse rows, whose medians
+    are about zero, are seen once. Each view takes at most the outlier fraction; together they take
+    at most one such fraction per view, on top of what earlier phases took. The bounds are proven
+    anew for these smallest weights, on the rows as they are, against that allowance.
     """
     if pool.n_rows == 0:
         return None
     labels = yield LabelRequest(pool.ids, pool.X, phase.index)
     removal = _remove(pool.X, phase)
-    weights = np.minimum(removal.weights, trust)
+    views = [removal.weights]
     if not is_sparse(pool.X):
-        removal = _remove(around_class_medians(pool.X, labels), phase)
-        weights = np.minimum(weights, removal.weights)
+        views.append(_weights(around_class_medians(pool.X, labels), phase))
+    weights = np.minimum.reduce([trust, *views])
     if not weights.any():
         return None
-    return Judged(
-        pool, replace(removal, weights=weights), Sample(pool.ids, pool.X, weights), labels
-    )
+    sample = Sample(pool.ids, pool.X, weights)
+    if np.array_equal(weights, removal.weights):
+        return Judged.of(pool, removal, phase, sample, labels)
+    lost = 1 - float(trust.mean())
+    weight_allowance = min(lost + len(views) * phase.outlier_fraction + ROUNDING, ALMOST_ALL)
+    limit = max(variance_allowance(phase, removal), SMALLEST_LIMIT)
+    proven = _certify(pool.X, weights, phase, weight_allowance, limit, removal.factor)
+    return Judged(pool, proven, weight_allowance, limit, sample, labels)
 
 
 def around_class_medians(rows: FloatArray, labels: FloatArray) -> FloatArray:
@@ -124,13 +160,45 @@ def around_class_medians(rows: FloatArray, labels: FloatArray) -> FloatArray:
 def _remove(rows: Rows, phase: Phase) -> OutlierRemoval:
     if phase.max_variance == math.inf:
         return trust_every_row(rows, l2_radius=phase.l2_radius)
-    return remove_outliers(
+    return remove_outliers(rows, tolerance=phase.variance_tolerance, **_asked(phase))
+
+
+def _weights(rows: Rows, phase: Phase) -> FloatArray:
+    """The weights that `_remove` would give, without a proof about them."""
+    if phase.max_variance == math.inf:
+        return np.ones(rows.shape[0])
+    return find_weights(rows, **_asked(phase))
+
+
+def _asked(phase: Phase) -> dict[str, Any]:
+    return {
+        "l2_radius": phase.l2_radius,
+        "l1_radius": phase.removal_l1_radius,
+        "outlier_fraction": phase.outlier_fraction,
+        "max_variance": phase.max_variance,
+        "search_gap": min(SEARCH_GAP, phase.variance_tolerance),
+    }
+
+
+def _certify(
+    rows: Rows,
+    weights: FloatArray,
+    phase: Phase,
+    weight_allowance: float,
+    limit: float,
+    directions: FloatArray,
+) -> OutlierRemoval:
+    """The proof about weights that no single removal has given."""
+    if limit == math.inf:
+        return replace(trust_every_row(rows, l2_radius=phase.l2_radius), weights=weights)
+    return certify_weights(
         rows,
+        weights,
         l2_radius=phase.l2_radius,
         l1_radius=phase.removal_l1_radius,
-        outlier_fraction=phase.outlier_fraction,
-        max_variance=phase.max_variance,
-        tolerance=phase.variance_tolerance,
+        outlier_fraction=weight_allowance,
+        max_variance=limit,
+        directions=directions,
     )
 
 

@@ -64,7 +64,8 @@ class Phase:
     outlier_fraction : the largest share of row weight to remove (ξ_k)
     max_variance : the largest variance of the kept weight, C(b_k² + r_k²) with C = 2·C2; None asks
         for the least variance that can be reached, and infinity keeps the whole weight of every row
-    variance_tolerance : relative gap at which the search for the least variance stops
+    variance_tolerance : by how much the proven variance may exceed the least one, relatively, in a
+        certified phase without `max_variance`
     max_abs_entry : rows with a larger absolute entry are pruned (ν_k); none if infinite
     n_unlabeled : how many rows of the band to collect (n_k)
     max_draws : the largest number of draws for that (N_k)

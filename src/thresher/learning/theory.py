@@ -37,7 +37,7 @@ from thresher.validation import check_count, check_noise_rate, check_number
 __all__ = ["PaperConstants", "TheorySchedule"]
 
 _SMALLEST_RADIUS = 1e-100  # the geometry refuses smaller ones: their squares would vanish
-VARIANCE_TOLERANCE = 0.05  # of no consequence to the paper's form, which stops at max_variance
+VARIANCE_TOLERANCE = 0.3  # of no consequence to the paper's form, which stops at max_variance
 _SMALLEST_PROBABILITY = 1e-300  # divided by (k + 1)(k + 2), it is still a normal float
 
 

@@ -36,7 +36,7 @@ def single_precision_error(rows: Rows) -> float:
 
 
 class SecondMoment:
-    """A = (1/n) Σ weights·xxᵀ for rows whose weights start at one.
+    """A = (1/n) Σ weights·xxᵀ for rows whose weights start at one, or at those given.
 
     Attributes
     ----------
@@ -46,15 +46,24 @@ class SecondMoment:
     is_thin : whether the rows are so sparse that products are better taken with them than with A
     """
 
-    def __init__(self, rows: Rows, *, n_rows: int, single_precision: bool) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        weights: FloatArray | None = None,
+        *,
+        n_rows: int,
+        single_precision: bool,
+    ) -> None:
         self._exact_rows = rows
         self._dtype = np.dtype(np.float32 if single_precision else np.float64)
         is_large = not is_sparse(rows) and rows.nbytes > LARGE_BYTES
         self._rows = rows if is_large else rows.astype(self._dtype, copy=False)
         self._n_rows = n_rows
-        self.weights = np.ones(rows.shape[0])
+        self.weights = np.ones(rows.shape[0]) if weights is None else weights
         self.is_thin = is_sparse(rows) and THIN * rows.nnz < rows.shape[1] ** 2
-        self.gram, self.error = self._moment(self._rows, None, None, self._dtype)
+        kept = None if weights is None else np.flatnonzero(weights)
+        shares = None if weights is None else weights[kept]
+        self.gram, self.error = self._moment(self._rows, kept, shares, self._dtype)
 
     def reweight(self, weights: FloatArray) -> None:
         """Move to new weights at the cost of the rows whose weight changed."""
