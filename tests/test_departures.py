@@ -6,12 +6,27 @@ import ast
 import importlib
 import inspect
 import re
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from thresher import HalfspaceClassifier
-from thresher.learning import PracticalSchedule
+from thresher.geometry import Band
+from thresher.learning import (
+    PhaseOutcome,
+    PracticalSchedule,
+    Task,
+    learn_actively,
+    learn_from_table,
+)
+from thresher.learning.steps import sparse_unit
+from thresher.oracles import ArrayPool, Draw, DrawRequest
+from thresher.rivals.methods.phase_loop import AWASTHI_ET_AL, ZHANG, PhaseLoop
 
 ROOT = Path(__file__).parents[1]
 MARK = "Departure:"
@@ -79,14 +94,179 @@ def test_every_mark_in_the_code_has_a_row() -> None:
     assert marked_places() == {row[3].strip("`") for row in ROWS}
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row[2] for row in ROWS])
-def test_a_switch_is_a_parameter_of_what_has_it(row: list[str]) -> None:
-    match = re.fullmatch(r"`(PracticalSchedule|HalfspaceClassifier)\((\w+)=(.+)\)`", row[2])
-    if match is None:
-        assert row[2] in ("always on", "pass your own `InstanceSource`")
-        return
-    owner = {"PracticalSchedule": PracticalSchedule, "HalfspaceClassifier": HalfspaceClassifier}
-    assert match[2] in inspect.signature(owner[match[1]]).parameters
+# -- every switch is run, in both positions --------------------------------------------------
+
+SMALL = PracticalSchedule(min_unlabeled=300, max_unlabeled=300)
+TASK = Task(n_features=8, sparsity=2, noise_rate=0.1)
+
+
+def planted_table() -> tuple[np.ndarray, np.ndarray]:
+    """Rows with labels, of which a few are far out."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 8))
+    y = np.where(X[:, 0] + 0.5 * X[:, 1] > 0.3, 1.0, -1.0)
+    X[:12] = 40.0
+    y[:12] = -1.0
+    return X, y
+
+
+def phases_of(schedule: PracticalSchedule, **options: Any) -> tuple[PhaseOutcome, ...]:
+    """The phases of an active run on the table."""
+    X, y = planted_table()
+    asked = {"sparsity": 2, "noise_rate": 0.1, "label_budget": 300, "random_state": 0} | options
+    return learn_actively(X[12:], lambda ids, _: y[12:][ids], schedule=schedule, **asked).phases_
+
+
+def table_phases(**switches: bool) -> tuple[PhaseOutcome, ...]:
+    """The phases of a run on the table with its labels."""
+    X, y = planted_table()
+    schedule = replace(SMALL.for_table(400, label_aware=True), **switches)
+    return learn_from_table(X[12:], y[12:], TASK, schedule)
+
+
+def classifier(**switches: Any) -> HalfspaceClassifier:
+    return HalfspaceClassifier(2, 0.1, random_state=0, **switches).fit(*planted_table())
+
+
+def radius_after_a_miss(schedule: PracticalSchedule) -> float:
+    """The radius of the phase after one whose fresh labels were all wrong."""
+    first = schedule.next_phase(TASK, ())
+    assert first is not None
+    missed = PhaseOutcome(
+        phase=replace(first, index=2, l2_radius=0.5, band_width=1.0),
+        halfspace=np.eye(8)[0],
+        n_draws=300,
+        n_kept=300,
+        n_queries=50,
+        n_labels=50,
+        n_labels_used=50,
+        fresh_error=1.0,
+    )
+    following = schedule.next_phase(TASK, (replace(missed, phase=first), missed))
+    assert following is not None
+    return following.l2_radius
+
+
+def rows_of_two_draws(**switches: bool) -> int:
+    """How many rows come in both of two requests."""
+    pool = ArrayPool(np.eye(30), random_state=0, **switches)
+    request = DrawRequest(n_rows=20, band=Band(normal=np.zeros(30), width=np.inf))
+    return int(np.intersect1d(pool.draw(request).ids, pool.draw(request).ids).size)
+
+
+class WithReplacement:
+    """A source of its own: rows of a table with replacement, each draw under a new id."""
+
+    n_features = 8
+
+    def __init__(self) -> None:
+        self.rng, self.n_drawn = np.random.default_rng(0), 0
+
+    def draw(self, request: DrawRequest) -> Draw:
+        rows = planted_table()[0][self.rng.integers(12, 60, size=request.n_rows)]
+        first, self.n_drawn = self.n_drawn, self.n_drawn + len(rows)
+        return Draw(ids=np.arange(first, self.n_drawn), X=rows, n_drawn=len(rows))
+
+
+def has_repeated_rows(source: Any) -> bool:
+    rows = source.draw(DrawRequest(n_rows=40, band=Band(normal=np.zeros(8), width=np.inf))).X
+    return len(np.unique(rows, axis=0)) < len(rows)
+
+
+def l1_radii(loop: PhaseLoop) -> float:
+    """The l1 radius over the l2 radius of a second phase."""
+    first = loop.schedule.next_phase(TASK, ())
+    assert first is not None
+    counts = {"n_draws": 300, "n_kept": 300, "n_queries": 50, "n_labels": 50, "n_labels_used": 50}
+    done = PhaseOutcome(phase=first, halfspace=np.eye(8)[0], **counts)
+    second = loop.schedule.next_phase(TASK, (done,))
+    assert second is not None
+    return second.l1_radius / second.l2_radius
+
+
+def schedule_switch(name: str, value: Any, observe: Callable[[Any], object]) -> Any:
+    """What is observed with the default schedule, and with the switch thrown."""
+    return lambda: (observe(SMALL), observe(replace(SMALL, **{name: value})))
+
+
+def fractions(schedule: PracticalSchedule) -> list[float]:
+    return [outcome.phase.outlier_fraction for outcome in phases_of(schedule)]
+
+
+def spent(schedule: PracticalSchedule) -> bool:
+    return sum(o.n_queries for o in phases_of(schedule, label_budget=300)) > 300
+
+
+# For every row of the document: what it does, observed as it is by default and with the switch.
+SWITCHED: dict[tuple[str, str], Callable[[], tuple[object, object]]] = {
+    ("variance_factor", "_max_variance"): schedule_switch(
+        "variance_factor", 4.0, lambda s: {o.removal_status for o in phases_of(s)}
+    ),
+    ("measure_band_mass", "after_draw"): schedule_switch("measure_band_mass", False, fractions),
+    ("keep_radius_without_progress", "_radius"): schedule_switch(
+        "keep_radius_without_progress", False, radius_after_a_miss
+    ),
+    ("max_dirty_share", "n_phases"): schedule_switch(
+        "max_dirty_share", 0.99, lambda s: s.n_phases(replace(TASK, label_budget=10_000))
+    ),
+    ("reuse_labels", "ExampleStore"): schedule_switch(
+        "reuse_labels", False, lambda s: [o.n_labels_used for o in phases_of(s)]
+    ),
+    ("use_every_row", "sample_by_weight"): lambda: (
+        table_phases(label_aware=False)[0].n_labels_used,
+        table_phases(label_aware=False, use_every_row=False)[0].n_labels_used,
+    ),
+    ("label_aware", "label_then_weigh"): lambda: tuple(
+        classifier(label_aware=aware).phases_[0].weight_allowance for aware in (True, False)
+    ),
+    ("label_aware", "fit"): lambda: tuple(
+        classifier(label_aware=aware).phases_[0].is_left_out.any() for aware in (True, False)
+    ),
+    ("always on", "sparse_unit"): lambda: (
+        np.linalg.norm(sparse_unit(np.zeros(3), 1, fallback=np.ones(3))),
+        np.linalg.norm(np.zeros(3)),
+    ),
+    ("fit_intercept", "HalfspaceClassifier"): lambda: (
+        classifier()._offset,
+        classifier(fit_intercept=False)._offset,
+    ),
+    ("always on", "AWASTHI_ET_AL"): lambda: (l1_radii(AWASTHI_ET_AL), l1_radii(ZHANG)),
+    ("pass your own", "ArrayPool"): lambda: (
+        has_repeated_rows(ArrayPool(planted_table()[0][12:60], random_state=0)),
+        has_repeated_rows(WithReplacement()),
+    ),
+    ("reuse_rows", "ArrayPool"): lambda: (
+        rows_of_two_draws() > 0,
+        rows_of_two_draws(reuse_rows=False) > 0,
+    ),
+    ("keep_label_aware_fraction", "after_draw"): lambda: tuple(
+        table_phases(keep_label_aware_fraction=keep)[1].phase.outlier_fraction
+        for keep in (True, False)
+    ),
+    ("count_distinct_labels", "_n_spent"): schedule_switch("count_distinct_labels", False, spent),
+    ("reach", "ColumnScaling"): lambda: tuple(
+        classifier(**reach).phases_[0].n_pruned for reach in ({}, {"reach": 1e9})
+    ),
+}
+
+
+def key_of(row: list[str]) -> tuple[str, str]:
+    """The name of the switch and the last part of the place of a row."""
+    match = re.search(r"\((\w+)=", row[2])
+    place = row[3].strip("`").rsplit(".", 1)[-1]
+    return (match[1] if match else row[2].partition(" `")[0]), place
+
+
+def test_every_switch_of_the_document_is_run_here() -> None:
+    assert {key_of(row) for row in ROWS} == set(SWITCHED)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[f"{row[2]} {row[3]}" for row in ROWS])
+def test_a_switch_makes_a_difference(row: list[str]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        departed, to_the_letter = SWITCHED[key_of(row)]()
+    assert departed != to_the_letter
 
 
 def test_the_mark_is_looked_for_in_the_innermost_definition() -> None:

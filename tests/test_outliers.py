@@ -24,7 +24,13 @@ from problems import (
 )
 from thresher.certificates import accepts_removal
 from thresher.errors import NotEnoughMemory
-from thresher.outliers import OutlierRemoval, RemovalProgress, remove_outliers
+from thresher.outliers import (
+    OutlierRemoval,
+    RemovalProgress,
+    certify_weights,
+    find_weights,
+    remove_outliers,
+)
 from thresher.solvers import worst_direction
 from thresher.solvers.thresholding import best_clip
 
@@ -138,6 +144,39 @@ def test_as_many_rows_as_features_are_no_obstacle(planted: bool) -> None:
     answer = remove_outliers(X, **WIDE_BUDGET)
     assert answer.status == "tightest"
     assert accepts_removal(X, answer, **WIDE_BUDGET)
+
+
+# -- weights that come from elsewhere ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bounds_on_given_weights_are_proven(seed: int) -> None:
+    X, arguments = removal_problem(seed)
+    arguments = {**arguments, "outlier_fraction": 0.6}
+    weights = np.random.default_rng(seed).uniform(0.5, 1.0, X.shape[0])
+    answer = certify_weights(X, weights, **arguments)
+    assert np.array_equal(answer.weights, weights)
+    assert proves_removal(X, answer, **arguments)
+
+
+def test_given_weights_need_the_directions_of_a_removal_to_be_compared_well() -> None:
+    X, removal = planted_rows(), remove_outliers(planted_rows(), **BUDGET)
+    weights = np.minimum(removal.weights, 0.98)
+    budget = {**BUDGET, "outlier_fraction": 0.08}
+    with_hint = certify_weights(X, weights, directions=removal.factor, **budget)
+    assert with_hint.status == "tightest"
+    assert with_hint.optimum_lower >= certify_weights(X, weights, **budget).optimum_lower * 0.999
+
+
+@pytest.mark.parametrize("weights", [np.full(400, 0.9), np.full(400, 1.1), np.full(400, -0.1)])
+def test_weights_that_are_not_admissible_are_refused(weights: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="weights must"):
+        certify_weights(planted_rows(), weights, **BUDGET)
+
+
+def test_weights_without_proof_are_those_with_proof() -> None:
+    X = planted_rows()
+    assert np.array_equal(find_weights(X, **BUDGET), remove_outliers(X, **BUDGET).weights)
 
 
 def test_planted_rows_within_the_budget_give_the_tightest_weights() -> None:

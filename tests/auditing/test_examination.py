@@ -55,7 +55,7 @@ def test_weights_that_take_as_little_as_allowed_leave_the_optimum(findings):
     limit = remaining_variance(findings)
     first = findings.classifier.phases_[0]
     assert limit.optimum == pytest.approx(first.optimum_lower / first.phase.l2_radius**2)
-    assert limit.outlier_fraction == first.phase.outlier_fraction
+    assert limit.outlier_fraction == first.weight_allowance
 
 
 def test_what_is_proven_names_the_number_of_features(findings):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ import pytest
 from runs import SMALL, Table, active, finish, oracle
 from thresher.errors import LearningStopped
 from thresher.geometry import Band
-from thresher.learning import learn_passively
-from thresher.oracles import DrawRequest
+from thresher.learning import PracticalSchedule, learn_from_examples, learn_passively
+from thresher.oracles import DrawRequest, LabeledStream
 from thresher.simulate import FarClump, InBandMass, LabelFlip
 
 TABLE = Table(1000, 30, 3)
@@ -125,3 +126,44 @@ def test_a_row_that_is_not_finite_is_named(value: float) -> None:
 def test_a_table_far_out_of_scale_is_stopped_with_advice() -> None:
     with pytest.raises(LearningStopped, match="mean 0 and variance 1"):
         learned(1e6 * TABLE.X)
+
+
+# -- examples from EX ------------------------------------------------------------------------
+
+
+def pairs(n_pairs: int, n_features: int = 20, seed: int = 0) -> Iterator[tuple[np.ndarray, float]]:
+    """Gaussian rows with the sign of their first entry."""
+    rng = np.random.default_rng(seed)
+    for _ in range(n_pairs):
+        row = rng.standard_normal(n_features)
+        yield row, 1.0 if row[0] >= 0 else -1.0
+
+
+def test_the_corollary_learns_from_an_oracle_that_gives_labeled_pairs() -> None:
+    schedule = PracticalSchedule(
+        use_every_row=True, reuse_labels=False, min_unlabeled=800, max_unlabeled=800
+    )
+    learner = learn_from_examples(
+        pairs(20_000), sparsity=1, noise_rate=0.02, schedule=schedule, random_state=0
+    )
+    assert np.flatnonzero(learner.halfspace_).tolist() == [0]
+    assert learner.n_draws_ > learner.n_labels_ > 800  # rejected pairs are paid with their labels
+
+
+def test_pairs_and_a_source_of_the_same_rows_teach_the_same() -> None:
+    schedule = PracticalSchedule(use_every_row=True, min_unlabeled=400, max_unlabeled=400)
+    asked = {"sparsity": 1, "noise_rate": 0.02, "schedule": schedule, "random_state": 0}
+    from_pairs = learn_from_examples(pairs(9000), **asked)
+    from_source = learn_from_examples(LabeledStream(pairs(9000)), **asked)
+    assert np.array_equal(from_pairs.halfspace_, from_source.halfspace_)
+
+
+def test_every_example_in_the_band_is_used_with_its_label() -> None:
+    learner = learn_from_examples(pairs(9000), sparsity=1, noise_rate=0.0, random_state=0)
+    assert learner.phases_[0].n_labels == learner.phases_[0].n_kept
+
+
+@pytest.mark.parametrize("examples", [[1.0, 2.0], [([1.0, 2.0], 0.5)], 7])
+def test_what_is_not_a_pair_of_row_and_label_is_refused(examples: object) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"pair|label"):
+        learn_from_examples(examples, sparsity=1, noise_rate=0.0)

@@ -158,3 +158,19 @@ def test_rows_can_be_taken_by_their_ids():
     pool = ArrayPool(TABLE, random_state=0)
     draw = pool.draw(DrawRequest(n_rows=5, band=NARROW))
     assert np.array_equal(pool.take(draw.ids), draw.X)
+
+
+def test_a_pool_that_does_not_reuse_rows_draws_each_once_and_runs_dry() -> None:
+    pool = ArrayPool(np.eye(10), random_state=0, reuse_rows=False)
+    request = DrawRequest(n_rows=4, band=Band(normal=np.zeros(10), width=np.inf))
+    draws = [pool.draw(request) for _ in range(4)]
+    assert [draw.n_rows for draw in draws] == [4, 4, 2, 0]
+    assert sorted(np.concatenate([draw.ids for draw in draws]).tolist()) == list(range(10))
+
+
+def test_a_row_that_a_band_rejected_counts_as_drawn() -> None:
+    pool = ArrayPool(np.diag(np.arange(10.0)), random_state=0, reuse_rows=False)
+    narrow = Band(normal=np.ones(10), width=3.5)
+    assert sorted(pool.draw(DrawRequest(n_rows=9, band=narrow)).ids.tolist()) == [0, 1, 2, 3]
+    everything = Band(normal=np.zeros(10), width=np.inf)
+    assert pool.draw(DrawRequest(n_rows=9, band=everything)).n_rows == 0

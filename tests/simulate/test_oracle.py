@@ -246,3 +246,36 @@ def test_the_laboratory_imports_nothing_that_learns():
     allowed = ("simulate", "oracles", "geometry", "validation", "errors")
     ours = {module.split(".")[1] for module in imported if module.startswith("thresher.")}
     assert ours <= set(allowed)
+
+
+# -- the adversary sees the past -------------------------------------------------------------
+
+
+def watched(remembers: bool) -> tuple[Script, MaliciousOracle]:
+    """An oracle, and its adversary."""
+    adversary = Script(_marked)
+    adversary.remembers = remembers
+    asked = {"distribution": Gaussian(D), "target": TARGET, "noise_rate": 0.5}
+    return adversary, MaliciousOracle(**asked, adversary=adversary, random_state=0)
+
+
+def test_an_adversary_that_remembers_sees_past_rows_labels_and_which_were_revealed() -> None:
+    adversary, source = watched(remembers=True)
+    first = source.draw(DrawRequest(n_rows=20, band=EVERYTHING))
+    source.reveal(first.ids[:3])
+    source.draw(DrawRequest(n_rows=20, band=EVERYTHING, phase=2))
+    (past,) = adversary.views[-1].past
+    assert adversary.views[0].past == ()
+    assert past.phase == 1 and np.array_equal(past.X, first.X)
+    assert past.is_revealed.tolist() == [True] * 3 + [False] * 17
+    assert np.array_equal(past.is_clean, source.is_clean(first.ids))
+    assert np.array_equal(past.labels, source.reveal(first.ids))
+    with pytest.raises(ValueError, match="read-only"):
+        past.X[0, 0] = 1.0
+
+
+def test_an_adversary_that_does_not_remember_costs_no_memory() -> None:
+    adversary, source = watched(remembers=False)
+    for _ in range(2):
+        source.draw(DrawRequest(n_rows=20, band=EVERYTHING))
+    assert adversary.views[-1].past == ()

@@ -26,6 +26,9 @@ class ColumnScaling:
 
     z = clip((x − center)/scale, −reach, reach), column by column.
 
+    Departure: the paper drops rows with an entry beyond the pruning radius, and changes no entry.
+    Clipped values stay below that radius, so that no row is dropped.
+
     Parameters
     ----------
     center, scale : (d,) one number per column; an infinite scale turns a column into zeros

@@ -4,7 +4,7 @@ from thresher.learning.active import ActiveLearner, learn_actively
 from thresher.learning.algorithm import Schedule, complete, learn, with_rows
 from thresher.learning.constants import PaperConstants
 from thresher.learning.history import PhaseOutcome
-from thresher.learning.passive import learn_from_table, learn_passively
+from thresher.learning.passive import learn_from_examples, learn_from_table, learn_passively
 from thresher.learning.planning import Plan, plan
 from thresher.learning.practical import PracticalSchedule
 from thresher.learning.task import Cost, Phase, Task
@@ -24,6 +24,7 @@ __all__ = [
     "complete",
     "learn",
     "learn_actively",
+    "learn_from_examples",
     "learn_from_table",
     "learn_passively",
     "plan",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from thresher.learning.algorithm import Schedule, complete, learn
 from thresher.learning.history import History, PhaseOutcome
 from thresher.learning.practical import PracticalSchedule
 from thresher.learning.task import Task
-from thresher.oracles import Table, WholeTable
+from thresher.oracles import InstanceSource, LabeledStream, RevealsLabels, Table, WholeTable
 from thresher.validation import FloatArray, check_labels, check_rows
 
 
@@ -64,6 +65,54 @@ def learn_passively(
         learner.tell(labels[question.ids])
         del question  # its rows would be kept through the next phase
     return learner
+
+
+def learn_from_examples(
+    examples: object,
+    *,
+    sparsity: int,
+    noise_rate: float,
+    target_error: float | None = None,
+    schedule: Schedule | None = None,
+    random_state: int | np.random.Generator | None = None,
+) -> ActiveLearner:
+    """The finished learner, from a source of labeled examples: the corollary of the paper.
+
+    Wherever Algorithm 1 draws an instance or asks for a label, EX is called: it gives a row with
+    its label. Rows outside the band are rejected with their labels, so what learning costs is
+    `n_draws_`, the number of labeled examples.
+
+    Parameters
+    ----------
+    examples : a source with `draw(request)` and `reveal(ids)`, for instance a `MaliciousOracle`; or
+        an iterable of pairs of a row and its label, -1 or +1
+    sparsity, noise_rate, target_error, random_state : as in `ActiveLearner`
+    schedule : if not given, `PracticalSchedule(use_every_row=True, reuse_labels=False)`: every
+        example in the band counts with its weight
+
+    Examples
+    --------
+    >>> from thresher.simulate import Gaussian, LabelFlip, MaliciousOracle, random_target
+    >>> oracle = MaliciousOracle(distribution=Gaussian(20), target=random_target(20, 2, 0),
+    ...                          noise_rate=0.02, adversary=LabelFlip(), random_state=0)
+    >>> learner = learn_from_examples(oracle, sparsity=2, noise_rate=0.02, random_state=0)
+    >>> oracle.error_rate(learner.halfspace_) < 0.02, learner.n_draws_ == oracle.n_draws
+    (True, True)
+    """
+    source: Any = examples
+    if not (isinstance(examples, InstanceSource) and isinstance(examples, RevealsLabels)):
+        source = LabeledStream(source)
+    if schedule is None:
+        schedule = PracticalSchedule(use_every_row=True, reuse_labels=False)
+    learner = ActiveLearner(
+        source,
+        sparsity=sparsity,
+        noise_rate=noise_rate,
+        target_error=target_error,
+        schedule=schedule,
+        random_state=random_state,
+    )
+    return learner.learn_from(source)
 
 
 def learn_from_table(

@@ -50,6 +50,10 @@ class PracticalSchedule:
         the target outside the search region
     measure_band_mass : divide the noise rate by the share of draws that fell into the band, instead
         of by the mass that a Gaussian would have there
+    keep_label_aware_fraction : with `label_aware`, do not divide the outlier fraction by the band's
+        mass: rows that earlier phases distrusted stay distrusted
+    count_distinct_labels : let the labels of a run count distinct rows, since a row is paid once;
+        without it, every draw of line 8 counts, repetitions too
     sparse_removal : look for suspicious variance in sparse directions; without it, in all (the
         trace constraint alone, as Awasthi, Balcan and Long do)
     label_aware : with `use_every_row`, let labels help to judge the rows: variance is measured
@@ -89,6 +93,8 @@ class PracticalSchedule:
     reuse_labels: bool = True
     keep_radius_without_progress: bool = True
     measure_band_mass: bool = True
+    keep_label_aware_fraction: bool = True
+    count_distinct_labels: bool = True
     sparse_removal: bool = True
     use_every_row: bool = False
     label_aware: bool = False
@@ -114,7 +120,7 @@ class PracticalSchedule:
     def next_phase(self, task: Task, history: History) -> Phase | None:
         """The next phase, or None when the radius, the noise or the budget says to stop."""
         n_phases, index = self.n_phases(task), len(history) + 1
-        left = self.n_labels(task) - sum(outcome.n_labels for outcome in history)
+        left = self.n_labels(task) - self._n_spent(history)
         if index > n_phases or self._is_exhausted(task, history, left):
             return None
         n_queries = self._n_queries(task, index, n_phases, left)
@@ -142,10 +148,9 @@ class PracticalSchedule:
     def after_draw(self, phase: Phase, drawn: Draw) -> Phase | None:
         """The phase with its outlier fraction divided by the band's mass, measured as kept/drawn.
 
-        Departure: the paper bounds the mass by c8·b beforehand.
-
-        A label-aware phase remembers whom earlier ones distrusted, and keeps its fraction. None
-        ends learning there: an adversary might own more than `max_dirty_share` of the band.
+        Departure: the paper bounds the mass by c8·b beforehand. And a label-aware phase remembers
+        whom earlier ones distrusted, and keeps its fraction. None ends learning there: an adversary
+        might own more than `max_dirty_share` of the band.
         """
         mass = min(GAUSSIAN_MASS_PER_WIDTH * phase.band_width, 1.0)
         if self.measure_band_mass:
@@ -153,7 +158,10 @@ class PracticalSchedule:
         if self.label_aware:
             eta = phase.trimmed_share / self.trim_factor
             is_owned = eta > self.max_dirty_share * (eta + (1 - eta) * mass)
-            return None if phase.index > 1 and is_owned else phase
+            if phase.index > 1 and is_owned:
+                return None
+            if self.keep_label_aware_fraction:
+                return phase
         fraction = self._capped(phase.outlier_fraction / max(mass, 1e-9))
         return replace(phase, outlier_fraction=fraction)
 
@@ -219,6 +227,16 @@ class PracticalSchedule:
         )
 
     # -- the pieces --------------------------------------------------------------------------
+
+    def _n_spent(self, history: History) -> int:
+        """The labels that count against the run's.
+
+        Departure: the paper counts every call of EX^y. An id is paid once here, so repetitions in
+        the sample of line 8 and rows that come back in a later phase cost nothing.
+        """
+        if self.count_distinct_labels:
+            return sum(outcome.n_labels for outcome in history)
+        return sum(outcome.n_queries for outcome in history)
 
     def _is_exhausted(self, task: Task, history: History, n_left: int) -> bool:
         """Whether there are no labels left to pay, or too few free ones in the last band."""

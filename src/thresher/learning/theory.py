@@ -19,6 +19,14 @@ Where the paper slips, and what is done here:
 - c5 rests on c6, and on 2^k0 = π/(16·c1·ε) without the ceiling, which costs up to a factor 2.
   `max_noise_rate` is the printed c5·ε, `proven_noise_rate` what Lemma 28 needs.
 - C2 ≥ 2 is stated, but the proof of Lemma 16 gives C2 = 2(C̄2 + 1) ≥ 4.
+- The proof of Proposition 31 bounds Σ_{T_C} p·ℓ by Σ_{T_C} ℓ and calls that ℓ(w; T_C), which is
+  Σ_{T_C} ℓ/|T_C|: a factor 1/|T_C| is dropped. From p ≤ 1/((1−ξ)|T|) follows the bound
+  ℓ(w; T_C)/(1−ξ), so the second inequality gains 2ξ·ℓ(w; T_C) ≤ 2ξ(1 + √(5·C2)·z/τ). ξ_k has room
+  for it: √20/16·κ + κ²/4 ≤ κ.
+- The proof that w* stays feasible bounds the disagreement of v_k and w* outside the band of
+  w_{k−1} by the lemma on errors outside a band, which speaks of the band of one of the two vectors
+  that disagree. Applied to the pairs v_k, w_{k−1} and w*, w_{k−1}, each at an angle of at most
+  π·r_k, it gives 2π·r_k·c3·exp(−c4·c̄/(2π)), which is less than what the paper goes on with.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from thresher.oracles.sources import (
     check_answers,
     reveal_labels,
 )
-from thresher.oracles.streams import StreamPool
+from thresher.oracles.streams import LabeledStream, StreamPool
 
 __all__ = [
     "ArrayPool",
@@ -19,6 +19,7 @@ __all__ = [
     "InstanceSource",
     "LabelRequest",
     "LabelSource",
+    "LabeledStream",
     "RevealsLabels",
     "StreamPool",
     "Table",

@@ -13,7 +13,7 @@ from thresher.geometry import Band
 from thresher.oracles.requests import Draw, DrawRequest, IdArray
 from thresher.oracles.sources import InstanceSource
 from thresher.oracles.streams import StreamPool
-from thresher.validation import Rows, check_rows, generator_from
+from thresher.validation import Rows, check_rows, check_switch, generator_from
 
 _BLOCK_ENTRIES = 2**22  # bounds the temporary copies
 
@@ -22,13 +22,16 @@ class ArrayPool:
     """A finite pool of rows: a NumPy array, a sparse matrix or a data frame.
 
     Departure: the paper draws from a distribution. Every request scans the pool in a fresh random
-    order until it has found its rows, so it returns them uniformly without replacement. An id is a
-    row number: a row that comes back in a later phase has the same id, and its label is paid once.
+    order until it has found its rows, so it returns them uniformly without replacement, and the
+    same rows come back in later phases. An id is a row number: a row that comes back has the same
+    id, and its label is paid once.
 
     Parameters
     ----------
     X : array, SciPy sparse matrix or data frame of shape (n, d), finite numbers
     random_state : seed or `np.random.Generator` of the scanning orders
+    reuse_rows : let later requests draw the same rows again; without it every row is drawn once,
+        whether a band rejects it or not, until none is left
 
     Examples
     --------
@@ -42,11 +45,19 @@ class ArrayPool:
 
     is_replayable = True  # a pool of the same table and seed draws the same rows again
 
-    def __init__(self, X: object, *, random_state: int | np.random.Generator | None = None) -> None:
+    def __init__(
+        self,
+        X: object,
+        *,
+        random_state: int | np.random.Generator | None = None,
+        reuse_rows: bool = True,
+    ) -> None:
         self._rows: Rows = check_rows(X, "X")
         self._rng = generator_from(random_state)
         self.n_rows = int(self._rows.shape[0])
         self.n_features = int(self._rows.shape[1])
+        self._reuse_rows = check_switch(reuse_rows, "reuse_rows")
+        self._is_used = np.zeros(self.n_rows, dtype=np.bool_)
 
     def draw(self, request: DrawRequest) -> Draw:
         """Up to `request.n_rows` rows in the band; fewer when the pool holds no more of them.
@@ -56,14 +67,17 @@ class ArrayPool:
         request.require_features(self.n_features)
         before = self._rng.bit_generator.state
         try:
-            order = self._rng.permutation(self.n_rows)[: request.max_draws]
+            order = self._rng.permutation(self.n_rows)
+            order = order[~self._is_used[order]][: request.max_draws]
             found = np.flatnonzero(_is_inside(self._rows, request.band)[order])[: request.n_rows]
             n_drawn = int(found[-1]) + 1 if found.size == request.n_rows else order.size
             ids = order[found].astype(np.int64)
-            return Draw(ids=ids, X=self._rows[ids], n_drawn=n_drawn)
+            draw = Draw(ids=ids, X=self._rows[ids], n_drawn=n_drawn)
         except BaseException:  # an interrupted draw did not happen: the next one scans as it would
             self._rng.bit_generator.state = before
             raise
+        self._is_used[order[: 0 if self._reuse_rows else n_drawn]] = True
+        return draw
 
     def take(self, ids: IdArray) -> Rows:
         """The rows of these ids."""

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from thresher.oracles.requests import Draw, DrawRequest
-from thresher.validation import Rows, check_count, check_rows
+from thresher.oracles.requests import Draw, DrawRequest, check_ids
+from thresher.validation import (
+    FloatArray,
+    Rows,
+    check_count,
+    check_labels,
+    check_rows,
+    check_vector,
+)
 
 
 class StreamPool:
@@ -121,6 +128,54 @@ class StreamPool:
         if block.shape[1] != self._width:
             raise ValueError(f"{name} must have {self._width} features, got {block.shape[1]}")
         return block
+
+
+class LabeledStream:
+    """A stream of labeled rows, the paper's EX: rows are drawn, their labels kept until asked for.
+
+    Parameters
+    ----------
+    pairs : yields pairs of a row (one-dimensional) and its label, -1 or +1
+    n_features : length of a row; by default the first pair is looked at
+
+    Examples
+    --------
+    >>> from thresher.geometry import Band
+    >>> stream = LabeledStream(([float(i), 1.0], (-1.0) ** i) for i in range(10))
+    >>> narrow = Band(normal=np.array([1.0, 0.0]), width=2.0)
+    >>> draw = stream.draw(DrawRequest(n_rows=2, band=narrow))
+    >>> draw.ids, stream.reveal(draw.ids)
+    (array([0, 1]), array([ 1., -1.]))
+    """
+
+    def __init__(self, pairs: Iterable[Any], *, n_features: int | None = None) -> None:
+        if not isinstance(pairs, Iterable):
+            raise TypeError(f"pairs must yield rows with labels, got {type(pairs).__name__}")
+        self._labels: list[float] = []
+        self._pool = StreamPool(self._rows_of(pairs), n_features=n_features)
+        self.n_features = self._pool.n_features
+
+    @property
+    def n_draws(self) -> int:
+        """How many pairs were drawn, rejected ones too."""
+        return self._pool.n_draws
+
+    def draw(self, request: DrawRequest) -> Draw:
+        """Up to `request.n_rows` rows in the band; fewer when the stream ends."""
+        return self._pool.draw(request)
+
+    def reveal(self, ids: object) -> FloatArray:
+        """The labels that came with these rows."""
+        return np.array([self._labels[i] for i in check_ids(ids).tolist()])
+
+    def _rows_of(self, pairs: Iterable[Any]) -> Iterator[FloatArray]:
+        for place, pair in enumerate(pairs):
+            try:
+                row, label = pair
+            except (TypeError, ValueError):
+                raise ValueError(f"pair {place} must be a row and a label, got {pair!r}") from None
+            self._labels.append(float(check_labels([label], f"label {place}", length=1)[0]))
+            yield check_vector(row, f"row {place}")
 
 
 def _stack(blocks: list[Rows]) -> Rows:

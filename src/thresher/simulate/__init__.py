@@ -2,7 +2,7 @@
 
 from thresher.simulate.adversaries import ADVERSARIES
 from thresher.simulate.adversaries.adaptive import InBandMass, MovedIntoBand, PlantedFeatures
-from thresher.simulate.adversaries.base import Adversary, View
+from thresher.simulate.adversaries.base import Adversary, PastDraw, View
 from thresher.simulate.adversaries.controls import FarClump, KearnsLiPair, LabelFlip, PointMass
 from thresher.simulate.adversaries.planted import (
     CleanLabel,
@@ -42,6 +42,7 @@ __all__ = [
     "MaliciousOracle",
     "MovedIntoBand",
     "OnSupportTilt",
+    "PastDraw",
     "PlantedFeatures",
     "PointMass",
     "PoisonedTable",

@@ -13,7 +13,7 @@ from thresher.errors import AdversaryError, UnknownId
 from thresher.geometry import Band
 from thresher.oracles import Draw, DrawRequest, IdArray
 from thresher.oracles.requests import check_ids
-from thresher.simulate.adversaries.base import Adversary, Corrupted, View, check_adversary
+from thresher.simulate.adversaries.base import Adversary, Corrupted, PastDraw, View, check_adversary
 from thresher.simulate.conditional import Distribution, next_candidates, sample_in_band
 from thresher.simulate.distributions import (
     ErrorEstimate,
@@ -130,6 +130,7 @@ class MaliciousOracle:
         self.n_draws = 0
         self._max_draws = check_count(max_draws_per_request, "max_draws_per_request")
         self._labels = _CommittedLabels()
+        self._past: list[tuple[int, IdArray, FloatArray]] = []  # phase, ids, rows
         self._rng, self._adversary_rng = generator_from(random_state).spawn(2)
 
     def draw(self, request: DrawRequest) -> Draw:
@@ -153,7 +154,10 @@ class MaliciousOracle:
             blocks.append(self._draw_block(n_block, view, request.band).first(n_missing))
             n_kept += blocks[-1].n_rows
             n_drawn += blocks[-1].n_drawn
-        return self._commit(blocks, n_drawn)
+        drawn = self._commit(blocks, n_drawn)
+        if getattr(self.adversary, "remembers", False):
+            self._past.append((request.phase, drawn.ids, drawn.X))
+        return drawn
 
     def _draw_block(self, n_drawn: int, view: View, band: Band) -> _Block:
         """What is kept of `n_drawn` draws, each dirty with the noise rate.
@@ -235,6 +239,7 @@ class MaliciousOracle:
             max_abs_entry=float(request.max_abs_entry),
             phase=request.phase,
             phase_record=request.phase_record,
+            past=tuple(self._labels.past(*past) for past in self._past),
         )
 
 
@@ -324,6 +329,13 @@ class _CommittedLabels:
     def is_clean(self, ids: object) -> NDArray[np.bool_]:
         """Whether each id belongs to a clean row."""
         return self._is_clean[self._known(ids)]
+
+    def past(self, phase: int, ids: IdArray, X: FloatArray) -> PastDraw:
+        """What the adversary sees of an earlier draw; copies, but for the rows."""
+        rows = X.view()
+        rows.flags.writeable = False
+        state = self._labels[ids], self._is_clean[ids], self._is_revealed[ids]
+        return PastDraw(phase, rows, *state)
 
     def _known(self, ids: object) -> IdArray:
         checked = check_ids(ids)

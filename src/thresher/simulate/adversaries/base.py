@@ -23,6 +23,25 @@ _ROWS_TO_HIDE_AMONG = 10_000
 
 
 @dataclass(frozen=True, eq=False)
+class PastDraw:
+    """The rows of an earlier request, as the learner got them, and what they are.
+
+    Parameters
+    ----------
+    phase : number of the phase that drew them
+    X, labels : the rows in the band and the labels fixed for them, read-only
+    is_clean : which of them the distribution drew
+    is_revealed : whose labels the learner has seen by now
+    """
+
+    phase: int
+    X: FloatArray
+    labels: FloatArray
+    is_clean: NDArray[np.bool_]
+    is_revealed: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
 class View:
     """Everything there is to know at the moment of a draw; the paper's adversary sees it all.
 
@@ -37,6 +56,8 @@ class View:
     max_abs_entry : the learner drops rows with a larger entry; `inf` if it drops none
     phase : number of the phase, ≥ 1
     phase_record : the learner's whole record of the phase, if it has one
+    past : one `PastDraw` for each earlier request. Rows take memory, so only an adversary with an
+        attribute `remembers = True` is shown them; for others it is empty
     """
 
     target: FloatArray
@@ -48,6 +69,7 @@ class View:
     max_abs_entry: float
     phase: int
     phase_record: object | None
+    past: tuple[PastDraw, ...] = ()
 
 
 @runtime_checkable
