@@ -127,7 +127,7 @@ def remove_outliers(
     max_variance : the paper's form: weights whose variance is at most this, removing about as
         little weight as possible. Without it, the least-variance form: the smallest variance
         that removing up to ξ allows
-    tolerance : by how much, relatively, the proven variance of "tightest" weights can exceed what is
+    tolerance : how far the proven variance of "tightest" weights can exceed, relatively, what is
         proven for any weights
     search_gap : relative gap at which the search for better weights stops, at most `tolerance`
     max_rounds : maximum number of rounds; the answer so far is then returned
