@@ -26,11 +26,13 @@ ALLOWED: dict[str, set[str]] = {
     "geometry": FOUNDATIONS,
     "solvers": FOUNDATIONS | {"geometry", "certificates"},
     "outliers": FOUNDATIONS | {"geometry", "certificates", "solvers"},
+    "adversary_checker": {"certificates"},
+    "adversary": FOUNDATIONS | {"certificates", "adversary_checker", "solvers"},
     "oracles": FOUNDATIONS | {"geometry"},
 }
 ALLOWED["learning"] = ALLOWED["outliers"] | {"outliers", "oracles"}
 ALLOWED["simulate"] = ALLOWED["learning"] | {"learning"}
-ALLOWED["estimators"] = ALLOWED["learning"] | {"learning", "rendering"}
+ALLOWED["estimators"] = ALLOWED["learning"] | {"learning", "rendering", "adversary"}
 ALLOWED["displays"] = FOUNDATIONS | {"estimators", "learning", "rendering"}
 ALLOWED["rivals"] = ALLOWED["estimators"] | {"estimators"}
 ALLOWED["experiments"] = ALLOWED["rivals"] | {"rivals", "simulate", "table_files"}

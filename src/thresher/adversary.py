@@ -1,0 +1,328 @@
+"""A proof about the adversary: what planted rows can hide from a halfspace, whichever they are.
+
+For rows, labels, a point v and any weights q: whichever k rows were planted, no u near v has a mean
+hinge loss on the clean rows that is lower by more than `AdversaryBound.value`. Nothing is assumed
+about the rows. docs/adversary-bound.md derives it; `thresher.adversary_checker` has accepted every
+bound that is returned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import minimize_scalar
+
+from thresher.adversary_checker import (
+    Margins,
+    accepts_adversary_bound,
+    gap_at_most,
+    planted_at_most,
+    removed_at_most,
+    split,
+)
+from thresher.certificates import weighted_second_moment
+from thresher.solvers import HingeMinimum, minimize_hinge
+from thresher.solvers.thresholding import best_clip, proven_upper
+from thresher.validation import FloatArray, Rows, is_sparse
+
+MAX_COLUMNS = 1500  # with more, rows are bounded one by one: no d×d matrix is formed
+STEP = 1.6  # from one level to the next
+MOST_LEVELS = 12
+N_GROWTHS = 7  # tried for one gap
+LOSS_TOLERANCE = 1e-3
+CUSHION = 1 + 1e-9  # for a checker whose sums are rounded in another order
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """How a sum over rows was bounded.
+
+    Parameters
+    ----------
+    level : changes of the loss up to here are added up row by row; infinity: all are
+    variance, multiplier : beyond it, a bound on squares in any direction, and what proves it
+    """
+
+    level: float = math.inf
+    variance: float = 0.0
+    multiplier: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AdversaryBound:
+    """How much lower the clean rows' mean hinge loss can be at another halfspace, and the proof.
+
+    Parameters
+    ----------
+    value : the bound; sums over clean rows are divided by the number of all rows
+    fixed : the part of it that does not shrink with the distance
+    trivial : what holds for the same distance whatever the rows are; for comparison, not checked
+    loss : mean hinge loss of all rows at the point; for comparison, not checked
+    n_rows, n_planted : rows in all, and how many of them may be planted
+    distance, l1_ratio : the other halfspaces u: ‖u−v‖₂ ≤ distance, ‖u−v‖₁ ≤ l1_ratio·distance
+    hinge_scale : τ of the hinge loss max(0, 1 − y(x·u)/τ)
+    clean_variance : the variance that clean rows are assumed to have at most (second form), or None
+    gap, planted, removed : parts of `value`: for the weighted rows' loss not being least at the
+        point, for planted rows that kept weight, for clean rows that lost it
+    weights, dual, growth, planted_proof, removed_proof : the proof
+    """
+
+    value: float
+    fixed: float
+    trivial: float
+    loss: float
+    n_rows: int
+    n_planted: int
+    distance: float
+    l1_ratio: float
+    hinge_scale: float
+    clean_variance: float | None
+    gap: float
+    planted: float
+    removed: float
+    weights: FloatArray
+    dual: FloatArray
+    growth: float
+    planted_proof: Proof
+    removed_proof: Proof
+
+    def at(self, distance: float) -> float:
+        """The bound for halfspaces within a shorter distance: a straight line from `fixed`."""
+        if not 0 <= distance <= self.distance:
+            raise ValueError(f"distance must be between 0 and {self.distance:g}, got {distance:g}")
+        share = distance / self.distance
+        return self.fixed + (self.value - self.fixed) * share
+
+    @property
+    def per_clean_row(self) -> float:
+        """The bound for the mean over clean rows alone."""
+        return self.value * self.n_rows / max(self.n_rows - self.n_planted, 1)
+
+    @property
+    def is_useful(self) -> bool:
+        """Whether it says more than what is true of any rows."""
+        return self.value < self.trivial
+
+    def sentence(self) -> str:
+        """The bound in words, or that nothing useful is proven."""
+        share = f"{100 * self.n_planted / self.n_rows:.2g}%"
+        assumed = ""
+        if self.clean_variance is not None:
+            assumed = (
+                f", if clean rows have a variance of at most {self.clean_variance:.3g} in every "
+                "direction of few features"
+            )
+        if not self.is_useful:
+            return (
+                f"If any {share} of these rows may be planted, nothing useful is proven about "
+                f"other halfspaces within distance {self.distance:g} of this one{assumed}."
+            )
+        return (
+            f"Whatever {share} of these rows were planted, no halfspace within distance "
+            f"{self.distance:g} of this one and with no more features has a mean hinge loss on the "
+            f"clean rows that is lower by more than {self.per_clean_row:.3g}{assumed} (margin "
+            f"{self.hinge_scale:g}; this halfspace has a mean hinge loss of {self.loss:.3g} on all "
+            "rows)."
+        )
+
+
+def bound_adversary(
+    rows: Rows,
+    labels: FloatArray,
+    point: FloatArray,
+    *,
+    weights: FloatArray,
+    n_planted: int,
+    hinge_scale: float,
+    distance: float,
+    l1_ratio: float,
+    clean_variance: float | None = None,
+) -> AdversaryBound:
+    """A proven bound on what planted rows can hide, from weights that any method may have chosen.
+
+    Parameters
+    ----------
+    rows, labels : (n, d) array or CSR matrix, and (n,) of -1 and +1
+    point : (d,) v
+    weights : (n,) q in [0, 1]; the better they tell planted rows from clean ones, the smaller the
+        bound
+    n_planted : the largest number of planted rows
+    hinge_scale, distance, l1_ratio, clean_variance : as in `AdversaryBound`
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> rows, point = rng.standard_normal((1000, 5)), np.eye(5)[0]
+    >>> bound = bound_adversary(rows, np.sign(rows[:, 0]), point, weights=np.ones(1000),
+    ...     n_planted=10, hinge_scale=0.5, distance=0.2, l1_ratio=2.0)
+    >>> round(bound.loss, 2), round(bound.value, 2), round(bound.at(0.1), 2)
+    (0.18, 0.02, 0.01)
+    """
+    unproven = AdversaryBound(
+        **dict.fromkeys(("value", "fixed", "trivial", "loss", "gap"), math.inf),
+        **dict.fromkeys(("planted", "removed"), math.inf),
+        n_rows=int(labels.size),
+        n_planted=n_planted,
+        distance=distance,
+        l1_ratio=l1_ratio,
+        hinge_scale=hinge_scale,
+        clean_variance=clean_variance,
+        weights=weights,
+        dual=np.zeros(labels.size),
+        growth=0.0,
+        planted_proof=Proof(),
+        removed_proof=Proof(),
+    )
+    proven = _proven(Margins.of(rows, labels, point, unproven), unproven)
+    if not accepts_adversary_bound(rows, labels, point, proven):
+        return replace(proven, value=math.inf)
+    return proven
+
+
+def _proven(table: Margins, asked: AdversaryBound) -> AdversaryBound:
+    q, k = asked.weights, asked.n_planted
+    dual, growth = _dual_and_growth(table, q)
+    slack, slope = gap_at_most(table, q, dual, growth)
+    caps, none = np.minimum(table.loss, table.reach), np.zeros_like(q)
+    spare, changes = table.spare, np.maximum(table.reach - table.spare, 0)
+    planted_proof = _Levels(table, q, changes, spare, k).best() if k else Proof()
+    levels = _Levels(table, 1 - q, caps, none, q.size)
+    variance = asked.clean_variance
+    removed_proof = levels.best() if variance is None else levels.best_for(variance)
+    gap, planted = (slack + slope) * CUSHION, planted_at_most(table, q, k, planted_proof) * CUSHION
+    removed, fixed = removed_at_most(table, q, removed_proof, variance)
+    anyway = _Levels(table, np.ones_like(q), caps, none, q.size).best()
+    return replace(
+        asked,
+        value=(gap + planted + removed * CUSHION) * CUSHION,
+        fixed=(slack + fixed) * CUSHION,
+        trivial=removed_at_most(table, none, anyway, None)[0],
+        loss=float(table.loss.mean()),
+        gap=gap,
+        planted=planted,
+        removed=removed * CUSHION,
+        dual=dual,
+        growth=growth,
+        planted_proof=planted_proof,
+        removed_proof=removed_proof,
+    )
+
+
+def _dual_and_growth(table: Margins, weights: FloatArray) -> tuple[FloatArray, float]:
+    """Multipliers that make the proven gap small: of the rows, and of ‖u‖ ≤ ‖v‖.
+
+    A row −τv of weight λn charges λ(1 + v·u) for growth, and makes the solver find both.
+    """
+    n, found = table.n_rows, {}
+    extra = -table.hinge_scale * table.point[None]
+    stack: Callable[..., Any] = sp.vstack if is_sparse(table.rows) else np.concatenate
+    rows, labels = stack([table.rows, extra]), np.append(table.labels, 1.0)
+    rows = rows.tocsr() if is_sparse(rows) else rows
+    last: HingeMinimum | None = None
+
+    def gap(growth: float) -> float:
+        nonlocal last
+        total = np.append(weights, growth * n)
+        if not total.any():
+            dual = np.zeros(n)
+        else:
+            last = minimize_hinge(
+                rows,
+                labels,
+                center=table.point,
+                l2_radius=table.distance,
+                l1_radius=table.distance * table.ratio,
+                hinge_scale=table.hinge_scale,
+                sample_weight=total,
+                tolerance=LOSS_TOLERANCE * n / total.sum(),
+                warm_start=last,
+            )
+            dual = last.dual[:-1]
+        value = sum(gap_at_most(table, weights, dual, growth))
+        found[value] = dual, growth
+        return value
+
+    gap(0.0)
+    active = weights * table.labels * (table.excess > 0)
+    along = float(active @ (table.rows @ table.point)) / (n * table.hinge_scale)
+    if along > 0 and (length := float(table.point @ table.point)) > 0:
+        minimize_scalar(
+            gap,
+            bounds=(0.0, 1.5 * along / length),
+            method="bounded",
+            options={"maxiter": N_GROWTHS},
+        )
+    return found[min(found)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Levels:
+    """The search for the level of a proof, over levels that grow geometrically."""
+
+    table: Margins
+    weights: FloatArray
+    caps: FloatArray
+    spare: FloatArray
+    most: int
+
+    def best(self) -> Proof:
+        """The level with the least bound; infinity if no variance makes it smaller."""
+        plain = self._sure(math.inf)[0]
+        positive = self.caps[(self.caps > 0) & (self.weights > 0)]
+        if self.table.point.size > MAX_COLUMNS or not positive.size:
+            return Proof()
+        top = float(positive.max())
+        tried = {0: self._bound(top)}
+        j = 0
+        while j < MOST_LEVELS:
+            j += 1
+            tried[j] = self._bound(top * STEP**-j)
+            if tried[j] > tried[j - 1] and j > 1:
+                break
+        chosen = min(tried, key=tried.__getitem__)
+        return self._proof(top * STEP**-chosen) if tried[chosen] < plain else Proof()
+
+    def best_for(self, variance: float) -> Proof:
+        """The best level where the squares of clean rows are assumed to be bounded."""
+        unit = variance * (self.table.distance / self.table.hinge_scale) ** 2
+
+        def bound(level: float) -> float:
+            sure = self.weights * np.minimum(self.caps, level * self.weights)
+            return float(sure.mean()) + unit / (4 * level)
+
+        levels = np.geomspace(1e-3, 1e3, 61) * max(float(self.caps.max()), 1e-6)
+        level = float(min(levels, key=bound))
+        is_better = bound(level) < float((self.weights * self.caps).mean())
+        return Proof(level) if is_better else Proof()
+
+    def _sure(self, level: float) -> tuple[float, FloatArray]:
+        sure, curvature = split(self.caps, self.spare, level)
+        largest = np.sort(self.weights * sure)[::-1][: self.most]
+        return float(largest.sum()) / self.table.n_rows, self.weights * curvature
+
+    def _moment(self, weights: FloatArray) -> tuple[FloatArray, float]:
+        counts = np.flatnonzero(weights)
+        rows, n = self.table.rows[counts], self.table.n_rows
+        return weighted_second_moment(rows, weights[counts], n_rows=n)
+
+    def _bound(self, level: float) -> float:
+        sure, weights = self._sure(level)
+        if not weights.any():
+            return sure
+        value = best_clip(self._moment(weights)[0], self.table.ratio).value
+        return sure + value * (self.table.distance / self.table.hinge_scale) ** 2
+
+    def _proof(self, level: float) -> Proof:
+        weights = self._sure(level)[1]
+        if not weights.any():
+            return Proof(level)
+        gram, error = self._moment(weights)
+        clip = best_clip(gram, self.table.ratio).level
+        multiplier = np.clip(gram, -clip, clip)
+        variance = proven_upper(gram, multiplier, self.table.ratio, gram_error=error)
+        return Proof(level, variance, multiplier) if variance < math.inf else Proof()

@@ -1,0 +1,104 @@
+"""What planted rows can have hidden from a fitted classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from thresher.adversary import AdversaryBound, bound_adversary
+from thresher.estimators.checks import check_table
+from thresher.estimators.columns import HomogeneousRows
+from thresher.validation import FloatArray, check_noise_rate, check_positive
+
+DISTANCE = 0.25  # about 14 degrees between unit vectors
+
+
+def bound_on_adversary(
+    classifier: Any,
+    X: Any,
+    y: Any,
+    *,
+    noise_rate: float | None = None,
+    distance: float = DISTANCE,
+    hinge_scale: float | None = None,
+    clean_variance: float | None = None,
+) -> AdversaryBound:
+    """How much lower the clean rows' hinge loss can be at another halfspace near the fitted one.
+
+    Proven for the table that was fitted, whichever rows of it were planted. Halfspaces are unit
+    vectors over the scaled and clipped columns, and the column of ones. The weights of the proof
+    are the best of: the trust, the first phase's weights, and ones.
+
+    Parameters
+    ----------
+    classifier : a fitted `HalfspaceClassifier` or `HalfspaceClassifierCV`
+    X, y : the table that it was fitted to
+    noise_rate : share of the rows that may be planted; the classifier's by default
+    distance : of the other halfspaces, at most
+    hinge_scale : margin of the hinge loss; that of the first phase by default, which looks at every
+        row
+    clean_variance : assume that the clean rows have at most this variance (uncentered, divided by
+        the number of all rows) in every unit direction over few features; None assumes nothing
+
+    Examples
+    --------
+    >>> from thresher import HalfspaceClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((2000, 10))
+    >>> y = np.where(X[:, 3] - X[:, 5] > 0, 1, -1)
+    >>> model = HalfspaceClassifier(2, noise_rate=0.02, random_state=0).fit(X, y)
+    >>> print(bound_on_adversary(model, X, y).sentence())
+    Whatever 2% of these rows were planted, ...
+    """
+    check_is_fitted(classifier)
+    rows = HomogeneousRows(check_table(classifier, X), classifier.scaling_, _has_ones(classifier))[
+        :
+    ]
+    labels = np.where(np.asarray(y) == classifier.classes_[1], 1.0, -1.0)
+    rate = _noise_rate(classifier) if noise_rate is None else check_noise_rate(noise_rate)
+    n_used = max(int(classifier.support_.size), 1)
+    first = classifier.phases_[0].phase
+    asked: dict[str, Any] = {
+        "n_planted": int(rate * labels.size * (1 + 1e-12)),
+        "hinge_scale": check_positive(hinge_scale or first.hinge_scale, "hinge_scale"),
+        "distance": check_positive(distance, "distance"),
+        "l1_ratio": float(np.sqrt(min(2 * n_used + _has_ones(classifier), rows.shape[1]))),
+    }
+    point = halfspace_of(classifier)
+    bounds = (
+        bound_adversary(rows, labels, point, weights=weights, clean_variance=variance, **asked)
+        for weights in _candidates(classifier, labels.size)
+        for variance in dict.fromkeys((None, clean_variance))  # assumed or not, what proves more
+    )
+    return min(bounds, key=lambda bound: bound.value)
+
+
+def halfspace_of(classifier: Any) -> FloatArray:
+    """The fitted halfspace as a unit vector over scaled columns, with the intercept at the end."""
+    vector = np.zeros(classifier.n_features_in_ + _has_ones(classifier))
+    vector[classifier.support_] = classifier._weights
+    if _has_ones(classifier):
+        vector[-1] = classifier._offset
+    length = float(np.linalg.norm(vector))
+    return vector / length if length > 0 else vector
+
+
+def _candidates(classifier: Any, n_rows: int) -> Iterator[FloatArray]:
+    first = classifier.phases_[0]
+    weights = np.zeros(n_rows)
+    weights[first.row_ids] = first.row_weights
+    yield classifier.row_weights_
+    yield weights
+    yield np.ones(n_rows)
+
+
+def _has_ones(classifier: Any) -> bool:
+    return bool(classifier.fit_intercept)
+
+
+def _noise_rate(classifier: Any) -> float:
+    chosen = getattr(classifier, "noise_rate_", None)  # by cross-validation
+    return float(classifier.noise_rate if chosen is None else chosen)
