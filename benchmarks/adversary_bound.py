@@ -56,10 +56,12 @@ class Case:
 
 def cases(n_fits: int, real: Sequence[str] = ()) -> list[Case]:
     """That many cases, every combination once before any is repeated with another seed."""
-    kinds = product((*SHAPES, *real), POISON_STRENGTHS, RATES, SETTINGS)
-    numbered = islice(cycle(enumerate(list(kinds))), n_fits)
-    n_kinds = (len(SHAPES) + len(real)) * len(POISON_STRENGTHS) * len(RATES) * len(SETTINGS)
-    return [Case(*kind, seed=i // n_kinds) for i, (_, kind) in enumerate(numbered)]
+    kinds = list(product((*SHAPES, *real), POISON_STRENGTHS, RATES, SETTINGS))
+    chosen = enumerate(islice(cycle(kinds), n_fits))
+    return [
+        Case(table, attack, rate, setting, i // len(kinds))
+        for i, (table, attack, rate, setting) in chosen
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +239,7 @@ def trusted(found: Fit, like: AdversaryBound, clean_variance: float | None) -> A
 def second_form(found: Fit, like: AdversaryBound) -> AdversaryBound:
     """The second form, with the least variance that is proven for the clean rows."""
     weights = found.is_clean.astype(float)
-    radii = {"l2_radius": 1.0, "l1_radius": like.l1_ratio}
+    radii: dict[str, Any] = {"l2_radius": 1.0, "l1_radius": like.l1_ratio}
     variance = worst_direction_of_rows(found.rows, weights, **radii, tolerance=0.05).upper
     return trusted(found, like, variance)
 
@@ -245,7 +247,10 @@ def second_form(found: Fit, like: AdversaryBound) -> AdversaryBound:
 def plain_formula(found: Fit, bound: AdversaryBound) -> float:
     """gap + (√(η·V_q) + √(ξ'·V_{1−q}))/τ with the trust as q: where the derivation started."""
     trust, point = found.model.row_weights_, halfspace_of(found.model)
-    radii = {"l2_radius": bound.distance, "l1_radius": bound.distance * bound.l1_ratio}
+    radii: dict[str, Any] = {
+        "l2_radius": bound.distance,
+        "l1_radius": bound.distance * bound.l1_ratio,
+    }
     total, share = 0.0, bound.n_planted / bound.n_rows
     for weights, mass in ((trust, share), (1 - trust, float(1 - trust.mean()))):
         if weights.any():

@@ -111,6 +111,7 @@ class AdversaryBound:
     def sentence(self) -> str:
         """The bound in words, or that nothing useful is proven."""
         share = f"{100 * self.n_planted / self.n_rows:.2g}%"
+        whatever = f"Whatever {share} of these rows were planted"
         assumed = ""
         if self.clean_variance is not None:
             assumed = (
@@ -119,15 +120,15 @@ class AdversaryBound:
             )
         if not self.is_useful:
             return (
-                f"If any {share} of these rows may be planted, nothing useful is proven about "
-                f"other halfspaces within distance {self.distance:g} of this one{assumed}."
+                f"{whatever}: nothing useful is proven about other halfspaces within distance "
+                f"{self.distance:g} of this one{assumed}."
             )
         return (
-            f"Whatever {share} of these rows were planted, no halfspace within distance "
-            f"{self.distance:g} of this one and with no more features has a mean hinge loss on the "
-            f"clean rows that is lower by more than {self.per_clean_row:.3g}{assumed} (margin "
-            f"{self.hinge_scale:g}; this halfspace has a mean hinge loss of {self.loss:.3g} on all "
-            "rows)."
+            f"{whatever if self.n_planted else 'If no row is planted'}, no halfspace within "
+            f"distance {self.distance:g} of this one and with no more features has a mean hinge "
+            f"loss on the clean rows that is lower by more than {self.per_clean_row:.2g}{assumed} "
+            f"(margin {self.hinge_scale:g}; the mean hinge loss of this one, on all rows, is "
+            f"{self.loss:.2g})."
         )
 
 

@@ -214,6 +214,7 @@ def proven(findings: Findings) -> list[str]:
         f"{bound.upper:.2f} or less.",
         "In every phase, the hinge loss of the trusted rows is within "
         f"{max(p.loss_gap for p in phases):.2g} of its minimum.",
+        findings.adversary_bound.sentence(),
     ] + [
         f"Phase{many} {', '.join(missed)} of {len(phases)} missed the requested precision: the "
         "bounds above hold, but better solutions may exist."

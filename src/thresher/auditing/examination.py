@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.adversary import AdversaryBound
 from thresher.auditing.suspects import Group, Suspicion, agreement_of, find_groups
 from thresher.estimators import HalfspaceClassifierCV, HalfspaceModel, PathPoint
+from thresher.estimators.adversary import bound_on_adversary
 from thresher.estimators.halfspace_cv import SPARSITIES
 from thresher.table_files import LabeledTable
 from thresher.validation import FloatArray, is_sparse
@@ -74,6 +76,11 @@ class Findings:
         chosen = (self.classifier.sparsity_, self.classifier.noise_rate_)
         path = self.classifier.path_
         return next(point for point in path if (point.sparsity, point.noise_rate) == chosen)
+
+    @cached_property
+    def adversary_bound(self) -> AdversaryBound:
+        """What planted rows can have hidden at most; computed when a report asks for it."""
+        return bound_on_adversary(self.classifier, self.table.X, self.labels)
 
     @cached_property
     def _model(self) -> HalfspaceModel:
