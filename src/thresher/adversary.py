@@ -150,8 +150,7 @@ def bound_adversary(
     ----------
     rows, labels : (n, d) array or CSR matrix, and (n,) of -1 and +1
     point : (d,) v
-    weights : (n,) q in [0, 1]; the better they tell planted rows from clean ones, the smaller the
-        bound
+    weights : (n,) q in [0, 1], or several such rows to choose the best of
     n_planted : the largest number of planted rows
     hinge_scale, distance, l1_ratio, clean_variance : as in `AdversaryBound`
 
@@ -164,46 +163,43 @@ def bound_adversary(
     >>> round(bound.loss, 2), round(bound.value, 2), round(bound.at(0.1), 2)
     (0.18, 0.02, 0.01)
     """
+    n, several = int(labels.size), np.atleast_2d(weights)
     unproven = AdversaryBound(
         **dict.fromkeys(("value", "fixed", "trivial", "loss", "gap"), math.inf),
         **dict.fromkeys(("planted", "removed"), math.inf),
-        n_rows=int(labels.size),
+        n_rows=n,
         n_planted=n_planted,
         distance=distance,
         l1_ratio=l1_ratio,
         hinge_scale=hinge_scale,
         clean_variance=clean_variance,
-        weights=weights,
-        dual=np.zeros(labels.size),
+        weights=several[0],
+        dual=np.zeros(n),
         growth=0.0,
         planted_proof=Proof(),
         removed_proof=Proof(),
     )
-    proven = _proven(Margins.of(rows, labels, point, unproven), unproven)
-    if not accepts_adversary_bound(rows, labels, point, proven):
-        return replace(proven, value=math.inf)
-    return proven
+    table = Margins.of(rows, labels, point, unproven)
+    tried = (_proven(table, replace(unproven, weights=q)) for q in several)
+    best = min(tried, key=lambda bound: bound.value)
+    proven = replace(best, trivial=_trivial(table), loss=float(table.loss.mean()))
+    is_accepted = accepts_adversary_bound(rows, labels, point, proven)
+    return proven if is_accepted else replace(proven, value=math.inf)
 
 
 def _proven(table: Margins, asked: AdversaryBound) -> AdversaryBound:
-    q, k = asked.weights, asked.n_planted
+    q, k, variance = asked.weights, asked.n_planted, asked.clean_variance
     dual, growth = _dual_and_growth(table, q)
     slack, slope = gap_at_most(table, q, dual, growth)
-    caps, none = np.minimum(table.loss, table.reach), np.zeros_like(q)
-    spare, changes = table.spare, np.maximum(table.reach - table.spare, 0)
-    planted_proof = _Levels(table, q, changes, spare, k).best() if k else Proof()
-    levels = _Levels(table, 1 - q, caps, none, q.size)
-    variance = asked.clean_variance
+    planted_proof = _Levels.of_planted(table, q, k).best() if k else Proof()
+    levels = _Levels.of_removed(table, 1 - q)
     removed_proof = levels.best() if variance is None else levels.best_for(variance)
     gap, planted = (slack + slope) * CUSHION, planted_at_most(table, q, k, planted_proof) * CUSHION
     removed, fixed = removed_at_most(table, q, removed_proof, variance)
-    anyway = _Levels(table, np.ones_like(q), caps, none, q.size).best()
     return replace(
         asked,
         value=(gap + planted + removed * CUSHION) * CUSHION,
         fixed=(slack + fixed) * CUSHION,
-        trivial=removed_at_most(table, none, anyway, None)[0],
-        loss=float(table.loss.mean()),
         gap=gap,
         planted=planted,
         removed=removed * CUSHION,
@@ -212,6 +208,12 @@ def _proven(table: Margins, asked: AdversaryBound) -> AdversaryBound:
         planted_proof=planted_proof,
         removed_proof=removed_proof,
     )
+
+
+def _trivial(table: Margins) -> float:
+    """The bound without any weight: what no row's loss can do."""
+    proof = _Levels.of_removed(table, np.ones(table.n_rows)).best()
+    return removed_at_most(table, np.zeros(table.n_rows), proof, None)[0]
 
 
 def _dual_and_growth(table: Margins, weights: FloatArray) -> tuple[FloatArray, float]:
@@ -270,6 +272,18 @@ class _Levels:
     caps: FloatArray
     spare: FloatArray
     most: int
+
+    @classmethod
+    def of_planted(cls, table: Margins, weights: FloatArray, n_planted: int) -> _Levels:
+        """For planted rows: their losses may rise."""
+        changes = np.maximum(table.reach - table.spare, 0)
+        return cls(table, weights, changes, table.spare, n_planted)
+
+    @classmethod
+    def of_removed(cls, table: Margins, weights: FloatArray) -> _Levels:
+        """For removed rows: their losses may fall, to zero at most."""
+        caps = np.minimum(table.loss, table.reach)
+        return cls(table, weights, caps, np.zeros_like(caps), table.n_rows)
 
     def best(self) -> Proof:
         """The level with the least bound; infinity if no variance makes it smaller."""

@@ -1,5 +1,6 @@
 """scikit-learn estimators on top of the learners."""
 
+from thresher.estimators.adversary import bound_on_adversary
 from thresher.estimators.cross_validation import PathPoint
 from thresher.estimators.halfspace import HalfspaceClassifier
 from thresher.estimators.halfspace_cv import HalfspaceClassifierCV
@@ -11,6 +12,7 @@ __all__ = [
     "HalfspaceClassifierCV",
     "HalfspaceModel",
     "PathPoint",
+    "bound_on_adversary",
     "load_model",
     "save_model",
 ]

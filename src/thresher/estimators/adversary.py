@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -67,12 +66,11 @@ def bound_on_adversary(
         "distance": check_positive(distance, "distance"),
         "l1_ratio": float(np.sqrt(min(2 * n_used + _has_ones(classifier), rows.shape[1]))),
     }
-    point = halfspace_of(classifier)
-    bounds = (
+    point, weights = halfspace_of(classifier), _candidates(classifier, labels.size)
+    bounds = [
         bound_adversary(rows, labels, point, weights=weights, clean_variance=variance, **asked)
-        for weights in _candidates(classifier, labels.size)
         for variance in dict.fromkeys((None, clean_variance))  # assumed or not, what proves more
-    )
+    ]
     return min(bounds, key=lambda bound: bound.value)
 
 
@@ -86,13 +84,12 @@ def halfspace_of(classifier: Any) -> FloatArray:
     return vector / length if length > 0 else vector
 
 
-def _candidates(classifier: Any, n_rows: int) -> Iterator[FloatArray]:
-    first = classifier.phases_[0]
-    weights = np.zeros(n_rows)
-    weights[first.row_ids] = first.row_weights
-    yield classifier.row_weights_
-    yield weights
-    yield np.ones(n_rows)
+def _candidates(classifier: Any, n_rows: int) -> FloatArray:
+    """The trust, the weights of the first phase, and ones."""
+    weights, first = np.ones((3, n_rows)), classifier.phases_[0]
+    weights[0], weights[1] = classifier.row_weights_, 0.0
+    weights[1, first.row_ids] = first.row_weights
+    return weights
 
 
 def _has_ones(classifier: Any) -> bool:
