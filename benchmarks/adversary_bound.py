@@ -1,6 +1,6 @@
 """The bound on the adversary on fits whose clean rows are known: is it ever false, is it tight?
 
-    python -m benchmarks.adversary_bound [--data-dir DIR] [--fits 500] [--csv FILE]
+    python -m benchmarks.adversary_bound [--data-dir DIR] [--fits 500] [--out FILE]
 
 Gaussian tables, and real ones if --data-dir is given, under the six attacks of `poison`. A bound is
 attacked in two ways: the clean rows' hinge loss is minimized over the halfspaces it speaks of; and
@@ -11,12 +11,12 @@ exit status is 1 if a bound was violated, or its own checker refuses it.
 from __future__ import annotations
 
 import argparse
-import csv
+import json
 import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from itertools import cycle, islice, product
 from pathlib import Path
 from typing import Any
@@ -205,13 +205,16 @@ def measure(case: Case, data_dir: str | None = None) -> dict[str, Any]:
         "per_unit": bound.value * bound.hinge_scale / bound.distance,
         "trivial": bound.trivial,
         "loss": bound.loss,
-        "is_useful": bound.is_useful,
-        "other_is_useful": other.is_useful,
+        "is_useful": bool(bound.is_useful),
+        "other_is_useful": bool(other.is_useful),
+        "n_features": int(found.model.support_.size),
+        "other_distance": other.distance,
+        "other_scale": other.hinge_scale,
         "plain": plain_formula(found, bound),
         "second": second.value,
         "first_of_trust": trusted(found, bound, None).value,
         "reached": ratios[0],
-        "is_violated": max(*ratios, assumed) > 1 + 1e-12 or not all(proven),
+        "is_violated": bool(max(*ratios, assumed) > 1 + 1e-12 or not all(proven)),
         "cpu_seconds": seconds,
     }
 
@@ -289,24 +292,34 @@ def describe(records: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def run(planned: Sequence[Case], data_dir: str | None, path: Path | None) -> list[dict[str, Any]]:
+    """The records of these cases; those that the file has already are not measured again."""
+    records = _read(path) if path is not None and path.exists() else []
+    done = {tuple(record[item.name] for item in fields(Case)) for record in records}
+    for case in planned:
+        if astuple(case) in done:
+            continue
+        records.append(measure(case, data_dir))
+        print(f"{len(records)} fits", file=sys.stderr, flush=True)
+        if path is not None:
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(records[-1]) + "\n")
+    return records
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure every case, print medians, and say how many bounds were violated."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.adversary_bound")
     parser.add_argument("--data-dir", help="folder with the real tables")
     parser.add_argument("--fits", type=int, default=500, help="number of fits (default: 500)")
-    parser.add_argument("--csv", type=Path, help="where to write one line per fit")
+    parser.add_argument("--out", type=Path, help="records; a stopped run continues")
     options = parser.parse_args(argv)
-    records = []
-    planned = cases(options.fits, REAL if options.data_dir else ())
-    for i, case in enumerate(planned, 1):
-        records.append(measure(case, options.data_dir))
-        if i % 25 == 0:
-            print(f"{i} of {len(planned)}", file=sys.stderr, flush=True)
-    if options.csv:
-        with options.csv.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(records[0]))
-            writer.writeheader()
-            writer.writerows(records)
+    real = REAL if options.data_dir else ()
+    records = run(cases(options.fits, real), options.data_dir, options.out)
     n_violated = sum(record["is_violated"] for record in records)
     print(f"distance {DISTANCE}, both forms, {len(records)} fits: {n_violated} violated")
     print(describe(records))
