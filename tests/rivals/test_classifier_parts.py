@@ -98,6 +98,28 @@ def test_planted_entries_do_not_set_the_scale() -> None:
     assert Standardization.of(X, clipped_fraction=0.0).scale > 1e5
 
 
+def test_no_entry_of_a_clipped_column_exceeds_what_a_standard_deviation_allows() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 2))
+    X[:4, 0] *= 1e6  # a heavy tail
+    X[:, 1] = 1e-9 * X[:, 1] + (np.arange(400) < 4)  # almost constant
+    for rows in (X, sp.csr_array(X)):
+        scaled = Standardization.of(rows, clipped_fraction=0.1).apply(rows)
+        assert 15 < abs(scaled).max() < 25  # √400 and the mean's own size
+
+
+def test_without_clipping_every_entry_is_within_the_range() -> None:
+    X = sparse_rows(4)
+    X[0] = 1e9
+    scaling = Standardization.of(X, clipped_fraction=0.0)
+    np.testing.assert_array_equal(scaling.apply(X), (X - scaling.center) / scaling.scale)
+    shifted = sp.csr_array(X + 1e6)  # sparse rows are not shifted
+    plain = Standardization.of(shifted, clipped_fraction=0.0)
+    np.testing.assert_array_equal(
+        plain.apply(shifted).toarray(), shifted.toarray() / plain.scale
+    )
+
+
 def test_a_halfspace_of_scaled_rows_says_the_same_in_the_units_of_the_table() -> None:
     rng = np.random.default_rng(3)
     X = 5 + 3 * rng.standard_normal((30, 4))

@@ -115,9 +115,15 @@ class Standardization:
     are not shifted. So dense and sparse rows get the same numbers wherever more than half of each
     column is zero.
 
+    Rows to learn from also stay within `lower` and `upper`: √n scales on either side of the mean,
+    which no entry exceeds if the scale is the standard deviation. A scale that ignores the largest
+    entries lets them exceed it without limit: in an almost constant column or one with heavy
+    tails, a few entries would decide the whole fit.
+
     Parameters
     ----------
     center, scale : (d,) in the units of the columns; a constant column has scale 1
+    lower, upper : (d,) range of scaled entries in `apply`
 
     Examples
     --------
@@ -131,6 +137,8 @@ class Standardization:
 
     center: FloatArray
     scale: FloatArray
+    lower: FloatArray
+    upper: FloatArray
 
     @classmethod
     def of(cls, rows: Rows, *, clipped_fraction: float) -> Standardization:
@@ -149,21 +157,27 @@ class Standardization:
         else:
             center = np.median(rows, axis=0)
             deviations = [rows[:, j] - center[j] for j in range(n_features)]
-        scale = [clipped_deviation(values, n_rows, clipped_fraction) for values in deviations]
-        return cls(center, np.array(scale))
+        moments = [clipped_moments(values, n_rows, clipped_fraction) for values in deviations]
+        mean, scale = np.array(moments).reshape(n_features, 2).T
+        # A little more than √n, so that rounding does not move an entry at the limit.
+        reach = 1.001 * np.sqrt(n_rows)
+        return cls(center, scale, mean / scale - reach, mean / scale + reach)
 
     @classmethod
     def identity(cls, n_features: int) -> Standardization:
         """The scaling that changes nothing."""
-        return cls(np.zeros(n_features), np.ones(n_features))
+        limit = np.full(n_features, np.inf)
+        return cls(np.zeros(n_features), np.ones(n_features), -limit, limit)
 
     def apply(self, rows: Rows) -> Rows:
-        """The rows in the new units; sparse rows become CSR."""
+        """The rows in the new units and within the range; sparse rows become CSR."""
         if is_sparse(rows):
             scaled: Any = sp.csr_array(rows, copy=True)
-            scaled.data /= self.scale[scaled.indices]
+            column = scaled.indices
+            scaled.data /= self.scale[column]
+            np.clip(scaled.data, self.lower[column], self.upper[column], out=scaled.data)
             return scaled
-        return (rows - self.center) / self.scale
+        return np.clip((rows - self.center) / self.scale, self.lower, self.upper)
 
     def undo(self, coef: FloatArray, offset: float) -> tuple[FloatArray, float]:
         """The same halfspace in the units of the columns: w·(x − c)/s + b as w'·x + b'."""
@@ -171,8 +185,10 @@ class Standardization:
         return original, offset - float(original @ self.center)
 
 
-def clipped_deviation(values: FloatArray, n_rows: int, clipped_fraction: float) -> float:
-    """The standard deviation of a column after its largest non-zero entries are clipped.
+def clipped_moments(
+    values: FloatArray, n_rows: int, clipped_fraction: float
+) -> tuple[float, float]:
+    """Mean and standard deviation of a column after its largest non-zero entries are clipped.
 
     Parameters
     ----------
@@ -182,18 +198,19 @@ def clipped_deviation(values: FloatArray, n_rows: int, clipped_fraction: float) 
 
     Examples
     --------
-    >>> round(clipped_deviation(np.array([1.0, -1.0, 99.0, -1.0, 1.0]), 6, 0.2), 6)
-    0.897527
+    >>> mean, deviation = clipped_moments(np.array([1.0, -1.0, 99.0, -1.0, 1.0]), 6, 0.2)
+    >>> round(mean, 6), round(deviation, 6)
+    (0.166667, 0.897527)
     """
     nonzero = values[values != 0]
     if nonzero.size == 0:
-        return 1.0
+        return 0.0, 1.0
     n_clipped = min(int(np.ceil(clipped_fraction * nonzero.size)), nonzero.size - 1)
     magnitudes = np.abs(nonzero)
     limit = np.partition(magnitudes, nonzero.size - 1 - n_clipped)[nonzero.size - 1 - n_clipped]
     clipped = np.clip(nonzero, -limit, limit)
-    mean = clipped.sum() / n_rows
+    mean = float(clipped.sum() / n_rows)
     squares = np.square(clipped - mean).sum() + (n_rows - nonzero.size) * mean**2
     deviation = float(np.sqrt(squares / n_rows))
     # A deviation this small is rounding error in a constant column.
-    return deviation if deviation > 1e-12 * limit else 1.0
+    return mean, deviation if deviation > 1e-12 * limit else 1.0
