@@ -30,7 +30,7 @@ from thresher.rivals import (
     TrimmedMean,
     classifiers,
 )
-from thresher.rivals.classifiers import CLASSIFIERS, make_classifier
+from thresher.rivals.classifiers import CLASSIFIERS, make_classifier, tuned
 from thresher.rivals.classifiers.tuned import l1_logistic
 from thresher.simulate import (
     FarClump,
@@ -221,6 +221,20 @@ def test_the_best_of_the_given_penalties_is_chosen() -> None:
     model = LinearSVMCV(Cs=[1.0, 1e-9], random_state=0).fit(X, y)
     assert [point.C for point in model.path_[1:]] == [1e-9, 1.0]
     assert model.C_ == 1.0
+
+
+@pytest.mark.parametrize("rival", [SparseLogisticRegressionCV, LinearSVMCV])
+def test_a_model_that_does_not_converge_ends_the_path(
+    rival: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = word_counts()
+    whole = rival(random_state=0).fit(X, y)
+    monkeypatch.setattr(tuned, "_L1_STEPS", 3)
+    monkeypatch.setattr(tuned, "_SVM_STEPS", 3)
+    short = rival(random_state=0).fit(X, y)
+    assert [point.is_converged for point in short.path_].index(False) == len(short.path_) - 1
+    assert all(point.is_converged for point in whole.path_)
+    assert len(short.path_) < len(whole.path_)
 
 
 def test_an_unknown_name_is_not_found() -> None:

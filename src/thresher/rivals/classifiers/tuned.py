@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
@@ -24,6 +26,9 @@ _N_HALVINGS = 3  # of the step of C that crossed the limit of non-zero coefficie
 _PATIENCE = 3  # values of C without a better score after which the path ends
 _LOGISTIC_RANGE = np.logspace(0.25, 3, 12)  # multiples of the least C with a non-zero coefficient
 _SVM_RANGE = np.logspace(-5, 2, 8)
+# Bounds on the work of a fit. On the clean and poisoned tables of the studies, an L1 fit that
+# converges takes up to 25 steps.
+_L1_STEPS, _SVM_STEPS = 100, 1000
 
 
 def l1_logistic(C: float, random_state: Any = None) -> Any:
@@ -36,7 +41,7 @@ def l1_logistic(C: float, random_state: Any = None) -> Any:
         C=C,
         solver="liblinear",
         tol=1e-3,
-        max_iter=1000,
+        max_iter=_L1_STEPS,
         intercept_scaling=10.0,  # liblinear penalizes the intercept; this makes it ten times less
         random_state=random_state,
     )
@@ -50,6 +55,7 @@ class PathModel:
     coef: FloatArray
     offset: float
     score: float
+    is_converged: bool = True
 
 
 class TunedRival(LinearRival):
@@ -79,14 +85,18 @@ class TunedRival(LinearRival):
         self, rows: Rows, signs: FloatArray, folds: list[Fold], limit: int, C: float
     ) -> PathModel | None:
         """The model on all rows with its cross-validated score; None if it is too dense."""
-        model = self._model(C).fit(rows, signs)
-        if np.count_nonzero(model.coef_) > limit:
-            return None
-        scores = [
-            self._model(C).fit(rows[train], signs[train]).score(rows[test], signs[test])
-            for train, test in folds
-        ]
-        return PathModel(C, model.coef_[0], float(model.intercept_[0]), float(np.mean(scores)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # it ends the path
+            model = self._model(C).fit(rows, signs)
+            if np.count_nonzero(model.coef_) > limit:
+                return None
+            scores = [
+                self._model(C).fit(rows[train], signs[train]).score(rows[test], signs[test])
+                for train, test in folds
+            ]
+        halfspace = model.coef_[0], float(model.intercept_[0])
+        is_converged = int(np.max(model.n_iter_)) < model.max_iter
+        return PathModel(C, *halfspace, float(np.mean(scores)), is_converged)
 
     def _folds(self, signs: FloatArray) -> list[Fold]:
         n_folds = check_count(self.cv, "cv", minimum=2)
@@ -103,7 +113,8 @@ def walk_path(
 ) -> list[PathModel]:
     """The path with the models of the grid, until they stop improving or get too dense.
 
-    In the second case the step of C that went too far is halved a few times, on a log scale.
+    In the second case the step of C that went too far is halved a few times, on a log scale. The
+    path also ends with a model that did not converge: larger C take longer.
     """
     path = list(path)
     for C in grid.tolist():
@@ -111,7 +122,7 @@ def walk_path(
         if point is None:
             return path + _just_below(path[-1].C, C, fit)
         path.append(point)
-        if len(path) - 1 - _best(path) >= _PATIENCE:
+        if not point.is_converged or len(path) - 1 - _best(path) >= _PATIENCE:
             break
     return path
 
@@ -228,7 +239,7 @@ class LinearSVMCV(TunedRival):
         self.random_state = random_state
 
     def _model(self, C: float) -> Any:
-        return LinearSVC(C=C, dual="auto", max_iter=10_000, random_state=self._seed)
+        return LinearSVC(C=C, dual="auto", max_iter=_SVM_STEPS, random_state=self._seed)
 
     def _grid(self, rows: Rows, signs: FloatArray) -> FloatArray:  # noqa: ARG002
         return _SVM_RANGE if self.Cs is None else np.sort(check_vector(self.Cs, "Cs"))
