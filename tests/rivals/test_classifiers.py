@@ -237,6 +237,15 @@ def test_a_model_that_does_not_converge_ends_the_path(
     assert len(short.path_) < len(whole.path_)
 
 
+def test_trimming_the_hard_rows_of_one_class_does_not_move_the_offset() -> None:
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(-1, 1, 600), rng.normal(1, 0.5, 300)])[:, None]
+    y = np.repeat([-1, 1], [600, 300])
+    trimmed = IterativeTrimmedLoss(0.1, random_state=0).fit(X, y)
+    plain = SparseLogisticRegressionCV(random_state=0).fit(X, y)
+    assert trimmed.score(X, y) >= plain.score(X, y)
+
+
 def test_an_unknown_name_is_not_found() -> None:
     for module in (rivals, classifiers):
         with pytest.raises(AttributeError, match="has no attribute 'LinearSVM'"):
