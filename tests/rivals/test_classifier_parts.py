@@ -115,9 +115,7 @@ def test_without_clipping_every_entry_is_within_the_range() -> None:
     np.testing.assert_array_equal(scaling.apply(X), (X - scaling.center) / scaling.scale)
     shifted = sp.csr_array(X + 1e6)  # sparse rows are not shifted
     plain = Standardization.of(shifted, clipped_fraction=0.0)
-    np.testing.assert_array_equal(
-        plain.apply(shifted).toarray(), shifted.toarray() / plain.scale
-    )
+    np.testing.assert_array_equal(plain.apply(shifted).toarray(), shifted.toarray() / plain.scale)
 
 
 def test_a_halfspace_of_scaled_rows_says_the_same_in_the_units_of_the_table() -> None:

@@ -1,8 +1,11 @@
 """Practical peers: the classifiers for tables, and what optional packages offer.
 
-A peer buys all its labels at once and fits what people use on tables; only uncertainty sampling is
+A peer buys all its labels at once and fits what people use on tables; only margin sampling is
 active. Rows of the laboratory are isotropic and its halfspaces go through the origin. So columns
 are not scaled, and a peer that must fit an intercept has it dropped from its answer.
+
+A peer that does not take a sparsity has a second entry, "-cut", which uses the one that Thresher
+knows: the s features with the largest coefficients are kept, and the fit repeated on them.
 
 `pip install "thresher[peers]"` installs the optional packages. `METHODS` has the peers whose
 package is installed; `MISSING` has the others, with their package.
@@ -14,20 +17,26 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from thresher.geometry import Band
+from thresher.geometry import Band, hard_threshold
 from thresher.learning import PracticalSchedule, Task
 from thresher.oracles import DrawRequest
 from thresher.rivals.classifiers import CLASSIFIERS, make_classifier
-from thresher.rivals.methods.method import Method, Source, draw_sample, unit
+from thresher.rivals.methods.method import Method, Source, dense_rows, draw_sample, unit
 from thresher.validation import FloatArray
+
+# The coefficients for rows, labels, a task and a seed.
+Fit: TypeAlias = Callable[[FloatArray, FloatArray, Task, int], Any]
+# Which rows to label next: rows, labels (NaN: unknown), an unfitted classifier, a number, a seed.
+Choose: TypeAlias = Callable[[FloatArray, FloatArray, Any, int, int], NDArray[np.intp]]
 
 IMPORTS = ("thresher.rivals.classifiers.tuned",)  # with all of scikit-learn that the peers need
 # On 1,500 × 500 Gaussian entries (clean, flipped, hijacked; two seeds) the SVM's own longer list
@@ -36,7 +45,7 @@ SVM_RANGE = np.logspace(-4, -1, 4)
 N_FOLDS = 3
 PENALTIES = (0.7, 0.5, 0.35, 0.25, 0.18, 0.12)  # of skglm, over the least that leaves no feature
 CONCAVITY = 10.0  # gamma of the minimax concave penalty; set by hand
-POOL_PER_LABEL, FIRST_SHARE, N_BATCHES = 5, 0.2, 10  # of uncertainty sampling
+POOL_PER_LABEL, FIRST_SHARE, N_BATCHES = 5, 0.2, 10  # of margin sampling
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,7 @@ class TableFit:
     True
     """
 
-    fit: Callable[[FloatArray, FloatArray, Task, int], Any]
+    fit: Fit
 
     def __call__(self, source: Source, task: Task, rng: np.random.Generator) -> FloatArray:
         """The coefficients at unit length; of a single class, its label times the mean row."""
@@ -64,6 +73,43 @@ class TableFit:
             return unit(y[0] * X.mean(axis=0))
         coef = self.fit(X, y, task, int(rng.integers(2**31)))
         return unit(np.asarray(coef, dtype=np.float64).ravel())
+
+
+@dataclass(frozen=True)
+class CutAndRefit:
+    """A fit, repeated on the s features that had the largest coefficients.
+
+    Parameters
+    ----------
+    fit : returns the coefficients for rows, labels, a task and a seed
+
+    Examples
+    --------
+    >>> fit = CutAndRefit(lambda X, y, task, seed: y @ X)
+    >>> task = Task(n_features=3, sparsity=1, noise_rate=0.0)
+    >>> fit(np.array([[1.0, 2.0, 0.0], [0.0, -3.0, 1.0]]), np.array([1.0, -1.0]), task, 0)
+    array([0., 5., 0.])
+    """
+
+    fit: Fit
+
+    def __call__(self, X: FloatArray, y: FloatArray, task: Task, seed: int) -> FloatArray:
+        """The coefficients, at most s of them not zero."""
+        return refit_largest(self.fit(X, y, task, seed), self.fit, X, y, task, seed)
+
+
+def refit_largest(
+    coef: Any, fit: Fit, X: FloatArray, y: FloatArray, task: Task, seed: int
+) -> FloatArray:
+    """The coefficients of a fit on the s features whose coefficients were largest."""
+    largest = hard_threshold(np.ravel(coef), task.sparsity)
+    used = np.flatnonzero(largest)
+    if used.size:
+        known = replace(task, n_features=used.size, sparsity=used.size)
+        refitted = np.ravel(fit(X[:, used], y, known, seed))
+        if refitted.any():
+            largest[used] = refitted
+    return largest
 
 
 def fit_classifier(name: str, X: FloatArray, y: FloatArray, task: Task, seed: int) -> Any:
@@ -131,36 +177,94 @@ def fit_confident(X: FloatArray, y: FloatArray, _task: Task, seed: int) -> Any:
     return base.fit(X[~is_wrong], y[~is_wrong]).coef_
 
 
-def learn_uncertain(source: Source, task: Task, rng: np.random.Generator) -> FloatArray:
-    """L1 logistic regression on labels of the rows it is least sure of, by scikit-activeml.
+@dataclass(frozen=True)
+class MarginSampling:
+    """L1 logistic regression on labels of the rows that it is least sure of.
 
-    It draws a pool of five rows per label. A fifth of the labels goes to any rows of the pool, and
-    tunes C; margin sampling buys the others in batches. Without a budget, it buys the number of
-    labels that Thresher would.
+    It draws the pool of Thresher's first phase, or five rows per label if that is more. A fifth of
+    the labels goes to any rows of the pool, and tunes C; the others go, in batches, to the rows
+    with the least |w·x + b| under the fit so far. Without a budget, it buys the number of labels
+    that Thresher would.
+
+    Parameters
+    ----------
+    choose : which rows to label next
+    refit : the last fit, on the s features with the largest coefficients; None: no such fit
+
+    Examples
+    --------
+    >>> from thresher.experiments import SimulationSpec, run_simulation
+    >>> spec = SimulationSpec(n_features=40, sparsity=2, label_budget=200, method="margin-sampling")
+    >>> run_simulation(spec, seed=0).error < 0.04
+    True
     """
-    n_labels = task.label_budget or PracticalSchedule().n_labels(task)
-    anywhere = Band(np.zeros(task.n_features), np.inf)
-    pool = source.draw(DrawRequest(n_rows=POOL_PER_LABEL * n_labels, band=anywhere))
-    n_labels = min(n_labels, pool.n_rows)
-    n_first = min(n_labels, max(2, round(FIRST_SHARE * n_labels)))
-    labels = np.full(pool.n_rows, np.nan)
-    labels[:n_first] = source.reveal(pool.ids[:n_first])
-    seed = int(rng.integers(2**31))
-    if np.unique(labels[:n_first]).size < 2:
-        return unit(labels[0] * pool.X[:n_first].mean(axis=0))
-    base = _tuned_logistic(pool.X[:n_first], labels[:n_first], seed)
-    wrapped = import_module("skactiveml.classifier").SklearnClassifier(
+
+    choose: Choose
+    refit: Fit | None = None
+
+    def __call__(self, source: Source, task: Task, rng: np.random.Generator) -> FloatArray:
+        """The coefficients at unit length; of a single class, its label times the mean row."""
+        pool = source.draw(pool_request(task))
+        rows = dense_rows(pool.X)
+        n_labels = min(_n_labels(task), pool.n_rows)
+        n_first = min(n_labels, max(2, round(FIRST_SHARE * n_labels)))
+        labels = np.full(pool.n_rows, np.nan)
+        labels[:n_first] = source.reveal(pool.ids[:n_first])
+        seed = int(rng.integers(2**31))
+        if np.unique(labels[:n_first]).size < 2:
+            return unit(labels[0] * rows[:n_first].mean(axis=0))
+        base = _tuned_logistic(rows[:n_first], labels[:n_first], seed)
+        for batch in np.array_split(np.arange(n_first, n_labels), N_BATCHES):
+            if batch.size:
+                chosen = self.choose(rows, labels, base, batch.size, seed)
+                labels[chosen] = source.reveal(pool.ids[chosen])
+        X, y = rows[~np.isnan(labels)], labels[~np.isnan(labels)]
+        coef = np.ravel(base.fit(X, y).coef_)
+        if self.refit is not None:
+            coef = refit_largest(coef, self.refit, X, y, task, seed)
+        return unit(coef)
+
+
+def _n_labels(task: Task) -> int:
+    return task.label_budget or PracticalSchedule().n_labels(task)
+
+
+def pool_request(task: Task) -> DrawRequest:
+    """The request for the unlabeled rows of margin sampling."""
+    phase = PracticalSchedule().next_phase(task, ())
+    n_rows = max(POOL_PER_LABEL * _n_labels(task), phase.n_unlabeled if phase else 0)
+    return DrawRequest(n_rows=n_rows, band=Band(np.zeros(task.n_features), np.inf))
+
+
+def nearest_rows(
+    X: FloatArray, labels: FloatArray, base: Any, n_rows: int, _seed: int
+) -> NDArray[np.intp]:
+    """The unlabeled rows nearest to the boundary of the classifier, fitted on the labeled ones.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> X = np.array([[-4.0], [4.0], [3.0], [1.0], [-2.0]])
+    >>> nearest_rows(X, np.array([-1.0, 1.0, np.nan, np.nan, np.nan]), LinearSVC(), 2, 0)
+    array([3, 4])
+    """
+    is_labeled = ~np.isnan(labels)
+    scores = np.abs(base.fit(X[is_labeled], labels[is_labeled]).decision_function(X))
+    return np.argsort(np.where(is_labeled, np.inf, scores), kind="stable")[:n_rows]
+
+
+def choose_by_package(
+    X: FloatArray, labels: FloatArray, base: Any, n_rows: int, seed: int
+) -> NDArray[np.intp]:
+    """The rows that scikit-activeml's margin sampling chooses."""
+    classifier = import_module("skactiveml.classifier").SklearnClassifier(
         base, classes=[-1.0, 1.0], random_state=seed
     )
     sampling = import_module("skactiveml.pool").UncertaintySampling(
         method="margin_sampling", random_state=seed
     )
-    for batch in np.array_split(np.arange(n_first, n_labels), N_BATCHES):
-        if batch.size:
-            chosen = sampling.query(pool.X, labels, wrapped, batch_size=batch.size)
-            labels[chosen] = source.reveal(pool.ids[chosen])
-    is_labeled = ~np.isnan(labels)
-    return unit(np.ravel(base.fit(pool.X[is_labeled], labels[is_labeled]).coef_))
+    chosen: NDArray[np.intp] = sampling.query(X, labels, classifier, batch_size=n_rows)
+    return chosen
 
 
 def _tuned_logistic(X: FloatArray, y: FloatArray, seed: int) -> Any:
@@ -171,55 +275,90 @@ def _tuned_logistic(X: FloatArray, y: FloatArray, seed: int) -> Any:
     return l1_logistic(tuned.fit(X, y).C_, seed)
 
 
-_FROM_CLASSIFIERS = tuple(
-    Method(
-        name,
-        row.title,
-        TableFit(partial(fit_classifier, name)),
-        row.claim,
-        is_sparse=row.is_sparse,
-        imports=IMPORTS,
+def with_cut(method: Method, learn: Any) -> tuple[Method, Method]:
+    """A peer that does not take a sparsity, and the same peer cut to it, which learns like this."""
+    cut = replace(
+        method,
+        name=f"{method.name}-cut",
+        title=f"{method.title}, cut to s features",
+        learn=learn,
+        is_sparse=True,
     )
-    for name, row in CLASSIFIERS.items()
-)
-# By the package that they come from, as Python imports it.
-_FROM_PACKAGES = {
-    "skglm": Method(
-        name="skglm-mcp",
-        title="Logistic regression with a concave penalty (skglm)",
-        learn=learn_mcp,
-        claim="no planted rows",
-        is_sparse=True,
-        imports=IMPORTS,
-    ),
-    "abess": Method(
-        name="abess",
-        title="Best subset of features (abess)",
-        learn=TableFit(fit_best_subset),
-        claim="no planted rows",
-        is_sparse=True,
-        imports=IMPORTS,
-    ),
-    "cleanlab": Method(
-        name="confident-learning",
-        title="Confident learning (cleanlab), L1 logistic regression",
-        learn=TableFit(fit_confident),
-        claim="labels that are wrong at random within a class",
-        imports=IMPORTS,
-    ),
-    "skactiveml": Method(
-        name="uncertainty-sampling",
-        title="Uncertainty sampling (scikit-activeml)",
-        learn=learn_uncertain,
+    return method, cut
+
+
+def _of_classifier(name: str) -> tuple[Method, ...]:
+    """A classifier for tables as a method, and cut to s features if it takes no sparsity."""
+    row, fit = CLASSIFIERS[name], partial(fit_classifier, name)
+    method = Method(
+        name, row.title, TableFit(fit), row.claim, is_sparse=row.is_sparse, imports=IMPORTS
+    )
+    return (method,) if row.is_sparse else with_cut(method, TableFit(CutAndRefit(fit)))
+
+
+_FROM_CLASSIFIERS = tuple(method for name in CLASSIFIERS for method in _of_classifier(name))
+_MARGIN_SAMPLING = with_cut(
+    Method(
+        name="margin-sampling",
+        title="Margin sampling, L1 logistic regression",
+        learn=MarginSampling(nearest_rows),
         claim="few labels, if they are true",
         is_active=True,
         imports=IMPORTS,
     ),
+    MarginSampling(nearest_rows, refit=partial(fit_classifier, "l1-logistic")),
+)
+# By the package that they come from, as Python imports it.
+_FROM_PACKAGES = {
+    "skglm": (
+        Method(
+            name="skglm-mcp",
+            title="Logistic regression with a concave penalty (skglm)",
+            learn=learn_mcp,
+            claim="no planted rows",
+            is_sparse=True,
+            imports=IMPORTS,
+        ),
+    ),
+    "abess": (
+        Method(
+            name="abess",
+            title="Best subset of features (abess)",
+            learn=TableFit(fit_best_subset),
+            claim="no planted rows",
+            is_sparse=True,
+            imports=IMPORTS,
+        ),
+    ),
+    "cleanlab": with_cut(
+        Method(
+            name="confident-learning",
+            title="Confident learning (cleanlab), L1 logistic regression",
+            learn=TableFit(fit_confident),
+            claim="labels that are wrong at random within a class",
+            imports=IMPORTS,
+        ),
+        TableFit(CutAndRefit(fit_confident)),
+    ),
+    "skactiveml": (
+        Method(
+            name="uncertainty-sampling",
+            title="Uncertainty sampling (scikit-activeml)",
+            learn=MarginSampling(choose_by_package),
+            claim="few labels, if they are true",
+            is_active=True,
+            imports=IMPORTS,
+        ),
+    ),
 }
 MISSING = {
-    method.name: package for package, method in _FROM_PACKAGES.items() if find_spec(package) is None
+    method.name: package
+    for package, methods in _FROM_PACKAGES.items()
+    for method in methods
+    if find_spec(package) is None
 }
 METHODS = (
     *_FROM_CLASSIFIERS,
-    *(method for method in _FROM_PACKAGES.values() if method.name not in MISSING),
+    *_MARGIN_SAMPLING,
+    *(m for methods in _FROM_PACKAGES.values() for m in methods if m.name not in MISSING),
 )
