@@ -33,7 +33,8 @@ class Sever(RefittingRival):
     takes their top singular vector; and drops the rows with the largest squared projections on it
     (Diakonikolas et al. 2019, "Sever: A Robust Meta-Algorithm for Stochastic
     Optimization", Algorithm 2 with the class-wise centering of its experiments). The rounds drop
-    removal_factor·noise_rate of all rows, in equal parts, and a last fit follows.
+    removal_factor·noise_rate of all rows, in equal parts, and a last fit follows. Its offset is the
+    one with the fewest errors on all rows, kept rows scored by cross-validation.
 
     The paper's experiments drop more rows than are planted, because each round also drops clean
     ones; so the default factor is 1.5. They drop the same fraction of both classes; this drops the
@@ -105,7 +106,8 @@ class Sever(RefittingRival):
             scores = self._scores(halfspace, rows[kept], signs[kept])
             kept = kept[rows_without_worst(scores, int(n_dropped), signs[kept])]
         self.kept_rows_ = kept
-        return fit_halfspace(base, rows[kept], signs[kept])
+        halfspace = fit_halfspace(base, rows[kept], signs[kept])
+        return self._with_offset(base, rows, signs, halfspace)
 
     def _scores(
         self, halfspace: tuple[FloatArray, float], rows: Rows, signs: FloatArray
