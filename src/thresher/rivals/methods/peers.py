@@ -126,7 +126,7 @@ def fit_classifier(name: str, X: FloatArray, y: FloatArray, task: Task, seed: in
     return classifier.fit(X, y).coef_
 
 
-def learn_mcp(source: Source, task: Task, _rng: np.random.Generator) -> FloatArray:
+def fit_mcp(X: FloatArray, y: FloatArray, task: Task, _seed: int) -> FloatArray:
     """Logistic regression with a minimax concave penalty, by skglm's coordinate descent.
 
     The weakest of six penalties that keeps at most s features, each fitted within the package's
@@ -135,7 +135,6 @@ def learn_mcp(source: Source, task: Task, _rng: np.random.Generator) -> FloatArr
     skglm, solvers = import_module("skglm"), import_module("skglm.solvers")
     datafits, penalties = import_module("skglm.datafits"), import_module("skglm.penalties")
     exceptions = import_module("sklearn.exceptions")
-    X, y = draw_sample(source, task)
     X = np.asfortranarray(X)  # numba warns about columns of other arrays
     largest = float(np.abs(X.T @ y).max()) / (2 * y.size)
     best = np.zeros(task.n_features)
@@ -151,7 +150,7 @@ def learn_mcp(source: Source, task: Task, _rng: np.random.Generator) -> FloatArr
         if np.count_nonzero(coef) > task.sparsity:
             break
         best = coef
-    return unit(best)
+    return best
 
 
 def fit_best_subset(X: FloatArray, y: FloatArray, task: Task, _seed: int) -> Any:
@@ -314,7 +313,7 @@ _FROM_PACKAGES = {
         Method(
             name="skglm-mcp",
             title="Logistic regression with a concave penalty (skglm)",
-            learn=learn_mcp,
+            learn=TableFit(fit_mcp),
             claim="no planted rows",
             is_sparse=True,
             imports=IMPORTS,
