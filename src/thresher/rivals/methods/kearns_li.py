@@ -46,7 +46,7 @@ class KearnsLi:
     True
     """
 
-    n_batches: int = 40
+    n_batches: int = 200
     batch_factor: float = 2.0
     default_error: float = 0.05
     validation_fraction: float = 0.25
@@ -87,7 +87,7 @@ class KearnsLi:
         >>> KearnsLi().batch_size(Task(n_features=100, sparsity=5, noise_rate=0.0))
         738
         >>> KearnsLi().batch_size(Task(n_features=100, sparsity=5, noise_rate=0.05))
-        50
+        81
         """
         error = task.target_error or self.default_error
         wanted = self.batch_factor * task.sparsity * np.log(2 * task.n_features / task.sparsity)
