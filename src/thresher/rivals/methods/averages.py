@@ -160,7 +160,8 @@ def learn_one_bit(source: Source, task: Task, _rng: np.random.Generator) -> Floa
     w = argmax of mean(y·x)·w over ‖w‖₂ ≤ 1, ‖w‖₁ ≤ √s, which is the soft threshold S_t of the mean
     at the smallest level t with ‖w‖₁ ≤ √s·‖w‖₂, scaled to unit length. This is the convex program
     of "Robust 1-bit compressed sensing and sparse logistic regression: a convex programming
-    approach" (Plan and Vershynin 2013); it has no constants to choose.
+    approach" (Plan and Vershynin 2013); it has no constants to choose. The method of the arena cuts
+    it to the s largest entries.
 
     Examples
     --------
@@ -193,7 +194,7 @@ METHODS = (
     Method(
         name="plan-vershynin",
         title="Plan–Vershynin 2013",
-        learn=learn_one_bit,
+        learn=KeepLargest(learn_one_bit),
         is_sparse=True,
         claim="one-bit compressed sensing; flipped labels, no planted rows",
     ),
