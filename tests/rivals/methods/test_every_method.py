@@ -17,7 +17,13 @@ BUDGET = 300
 SMALL = {"n_features": 30, "sparsity": 3, "label_budget": BUDGET}
 TINY = {"n_features": 5, "sparsity": 2, "label_budget": 30}
 # Active on a pool: it draws rows from everywhere, and chooses which labels to buy.
-POOL_BASED = {"margin-sampling", "margin-sampling-cut", "uncertainty-sampling"}
+POOL_BASED = {
+    "klivans-long-servedio-strengthened",
+    "margin-sampling",
+    "margin-sampling-cut",
+    "sparse-filter",
+    "uncertainty-sampling",
+}
 
 
 class Watched:

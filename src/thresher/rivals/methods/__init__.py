@@ -6,6 +6,7 @@ kalai.py           averaging without rows that are alike; L1 regression on polyn
 averages.py        the mean of y·x without outliers; one-bit compressed sensing
 phase_loop.py      Algorithm 1 without some of its steps: earlier and later phase loops
 filters.py         dense and sparse filters of y·x
+pool_filters.py    filters of unlabeled rows, with sparse localization
 mirror_descent.py  stage-wise mirror descent near the boundary
 shen2023.py        phases with matrix-multiplicative-weights scores
 peers.py           classifiers for tables, and peers from optional packages
@@ -24,6 +25,7 @@ from thresher.rivals.methods import (
     mirror_descent,
     peers,
     phase_loop,
+    pool_filters,
     shen2023,
 )
 from thresher.rivals.methods.method import Method, Source, draw_labeled, unit
@@ -34,6 +36,7 @@ _MODULES = (
     averages,
     phase_loop,
     filters,
+    pool_filters,
     mirror_descent,
     shen2023,
     peers,

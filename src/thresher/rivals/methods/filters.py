@@ -99,35 +99,61 @@ def filtered_mean(Z: FloatArray, noise_rate: float, variance_factor: float = 1.0
     >>> Z.mean(axis=0)[:2].round(1), abs(filtered_mean(Z, 0.05))[:2].round(1)
     (array([0.2, 0.2]), array([0., 0.]))
     """
+    weights = filter_weights(Z, noise_rate, variance_factor)
+    mean: FloatArray = weights @ Z / weights.sum()
+    return mean
+
+
+def filter_weights(Z: FloatArray, noise_rate: float, variance_factor: float = 1.0) -> FloatArray:
+    """The weights of the rows under which `filtered_mean` takes their mean.
+
+    Examples
+    --------
+    >>> Z = np.random.default_rng(0).standard_normal((1000, 5))
+    >>> Z[:50] += [4.0, 4.0, 0.0, 0.0, 0.0]
+    >>> weights = filter_weights(Z, 0.05)
+    >>> bool(weights[:50].mean() < 0.1), bool(weights[50:].mean() > 0.99)
+    (True, True)
+    """
     n, d = Z.shape
     edge = (1 + np.sqrt(d / n)) ** 2
     excess = -noise_rate * np.log(noise_rate) if noise_rate > 0 else 0.0
     weights = np.ones(n)
     for _ in range(_MAX_ROUNDS):
         total = float(weights.sum())
-        mean: FloatArray = weights @ Z / total
-        centered = Z - mean
+        centered = Z - weights @ Z / total
         values, vectors = top_eigenpairs((centered.T * weights) @ centered / total, 1)
         if values[-1] <= edge + variance_factor * excess:
             break
-        lighter = _without_surplus(centered @ vectors[:, -1], weights, edge)
+        places = centered @ vectors[:, -1]
+        distances = np.abs(places - np.median(places))
+        lighter = without_surplus(distances, erfc(distances / np.sqrt(2 * edge)), weights)
         if lighter is weights:
             break
         weights = lighter
-    return mean
+    return weights
 
 
-def _without_surplus(places: FloatArray, weights: FloatArray, variance: float) -> FloatArray:
-    """The weights, with less on rows further out than a Gaussian of that variance explains.
+def without_surplus(distances: FloatArray, tail: FloatArray, weights: FloatArray) -> FloatArray:
+    """The weights, with less on rows further out than a clean tail explains.
 
-    Returns the same weights if the surplus is within chance, 1/√n.
+    Beyond the distance where the weight exceeds the tail most, it is scaled down to the tail.
+
+    Parameters
+    ----------
+    distances : (n,) how far out each row lies
+    tail : (n,) the probability that a clean row lies further out
+    weights : (n,) weights so far
+
+    Returns
+    -------
+    The new weights, or the same object if the surplus is within chance, 1/√n.
     """
-    distances = np.abs(places - np.median(places))
     outermost = np.argsort(-distances, kind="stable")
     observed = np.cumsum(weights[outermost]) / weights.sum()
-    expected = erfc(distances[outermost] / np.sqrt(2 * variance))
+    expected = tail[outermost]
     cut = int(np.argmax(observed - expected))
-    if observed[cut] - expected[cut] <= 1 / np.sqrt(places.size):
+    if observed[cut] - expected[cut] <= 1 / np.sqrt(distances.size):
         return weights
     lighter = weights.copy()
     lighter[outermost[: cut + 1]] *= expected[cut] / observed[cut]

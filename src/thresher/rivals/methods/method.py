@@ -41,7 +41,7 @@ class Method:
     title : in tables and figures, with the year
     learn : from a source, within the label budget of the task, a halfspace of unit length
     claim : what its authors promise, in a few words
-    is_active : whether it buys the labels of rows near its boundary, rather than of any rows
+    is_active : whether it chooses the rows whose labels it buys, and leaves others without
     is_sparse : whether it uses the task's sparsity
     imports : modules it needs that are slow to import; the import is not part of its time
 
@@ -90,6 +90,11 @@ def draw_labeled(source: Source, task: Task, n_rows: int) -> tuple[Rows, FloatAr
     return drawn.X, source.reveal(drawn.ids)
 
 
+def label_budget(task: Task) -> int:
+    """The number of labels of a passive method; see `draw_sample`."""
+    return task.label_budget or max(MIN_LABELS, LABELS_PER_FEATURE * task.n_features)
+
+
 def draw_sample(source: Source, task: Task) -> tuple[FloatArray, FloatArray]:
     """The labeled sample of a passive method: dense rows that use up its label budget.
 
@@ -100,8 +105,7 @@ def draw_sample(source: Source, task: Task) -> tuple[FloatArray, FloatArray]:
     ------
     LearningStopped : the source has no row
     """
-    n_rows = task.label_budget or max(MIN_LABELS, LABELS_PER_FEATURE * task.n_features)
-    rows, labels = draw_labeled(source, task, n_rows)
+    rows, labels = draw_labeled(source, task, label_budget(task))
     if len(labels) == 0:
         raise LearningStopped("the source gave no row to learn from")
     return dense_rows(rows), labels
