@@ -3,6 +3,7 @@
 classifiers/  scikit-learn classifiers for labeled tables: what a user would try instead
 methods/      methods that learn from an oracle under a label budget: the algorithms of the
               literature, and the classifiers above on rows and labels that they draw
+worlds.py     small worlds in which the claims of the methods are tested
 
 `METHODS` holds the methods by name; `MISSING`, those whose package is not installed. Each folder's
 docstring says how to add to it: three files each time.

@@ -26,6 +26,8 @@ from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
+from thresher.rivals.worlds import CLEAN, CLUMP, DENSE, FLIPS, World
+
 if TYPE_CHECKING:
     from thresher.rivals.classifiers.refitting import IterativeTrimmedLoss, NormFilter
     from thresher.rivals.classifiers.sever import Sever
@@ -52,6 +54,7 @@ class TableRival:
     classifier : its module in this folder, and its class
     title : in tables and figures
     claim : what it withstands, in a few words
+    world : where that is tested
     base : the row whose classifier is its `estimator`; None: its own default
     is_sparse : whether it uses the sparsity
     margin : its `noise_rate` over the task's when it learns from an oracle, where chance may plant
@@ -61,6 +64,7 @@ class TableRival:
     classifier: str
     title: str
     claim: str
+    world: World
     base: str | None = None
     is_sparse: bool = False
     margin: float = 1.5
@@ -72,36 +76,52 @@ CLASSIFIERS = {
         "Trimmed mean",
         "few planted rows with extreme entries",
         is_sparse=True,
+        world=CLUMP.at_most(0.06, beats="averaging-of-all-rows"),
     ),
     "trimmed-hard-thresholding": TableRival(
         "trimmed.TrimmedHardThresholding",
         "Trimmed hard thresholding (Liu et al. 2019)",
         "a fraction of planted rows of about 1/(√s·log(nd))",
         is_sparse=True,
+        world=CLUMP.at_most(0.04, beats="averaging-of-all-rows"),
     ),
     "trimmed-loss": TableRival(
         "refitting.IterativeTrimmedLoss",
         "Iterative trimmed loss (Shen and Sanghavi 2019)",
         "planted rows with a large loss in the first fit",
+        world=FLIPS.at_most(0.06, beats="linear-svm"),
     ),
     "sever": TableRival(
         "sever.Sever",
         "Sever (Diakonikolas et al. 2019)",
         "planted rows whose gradients change their covariance",
         margin=1.0,  # its removal factor is the margin
+        world=CLUMP.at_most(0.04, beats="l1-logistic"),
     ),
     "l1-logistic": TableRival(
-        "tuned.SparseLogisticRegressionCV", "L1 logistic regression", "no planted rows"
+        "tuned.SparseLogisticRegressionCV",
+        "L1 logistic regression",
+        "no planted rows",
+        world=CLEAN.at_most(0.025, beats="averaging"),
     ),
-    "linear-svm": TableRival("tuned.LinearSVMCV", "Linear SVM", "no planted rows"),
+    "linear-svm": TableRival(
+        "tuned.LinearSVMCV",
+        "Linear SVM",
+        "no planted rows",
+        world=DENSE.at_most(0.02, beats="averaging"),
+    ),
     "norm-filter-l1-logistic": TableRival(
-        "refitting.NormFilter", "Norm filter, L1 logistic regression", "planted rows that are long"
+        "refitting.NormFilter",
+        "Norm filter, L1 logistic regression",
+        "planted rows that are long",
+        world=CLUMP.at_most(0.03, beats="l1-logistic"),
     ),
     "norm-filter-linear-svm": TableRival(
         "refitting.NormFilter",
         "Norm filter, linear SVM",
         "planted rows that are long",
         base="linear-svm",
+        world=CLUMP.at_most(0.15, beats="linear-svm"),
     ),
 }
 

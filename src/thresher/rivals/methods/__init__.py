@@ -12,8 +12,9 @@ shen2023.py        phases with matrix-multiplicative-weights scores
 peers.py           classifiers for tables, and peers from optional packages
 
 To add a method, touch three files: a module here with a tuple `METHODS`; the module's name in
-`_MODULES` below; and a test of the module, where the method holds and where it breaks. The tests in
-tests/rivals/methods/test_every_method.py run for all methods. A classifier for tables becomes a
+`_MODULES` below; and a test of the module, where the method holds and where it breaks. Its entry
+names the world in which its claim is tested. The tests in tests/rivals/methods/test_every_method.py
+and test_worlds.py run for all methods. A classifier for tables becomes a
 method by its row in `thresher.rivals.classifiers.CLASSIFIERS`.
 """
 

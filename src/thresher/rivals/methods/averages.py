@@ -18,6 +18,7 @@ from thresher.rivals.methods.method import (
     draw_sample,
     unit,
 )
+from thresher.rivals.worlds import DENSE_LAPLACE, DENSE_TILT, FLIPS
 from thresher.solvers.eigen import top_eigenpairs
 from thresher.validation import FloatArray, check_count, check_fraction, check_positive
 
@@ -183,6 +184,7 @@ METHODS = (
         title="Klivans–Long–Servedio 2009",
         learn=KlivansLongServedio(),
         claim="Ω(ε²/log(d/ε)) malicious noise, uniform on the ball",
+        world=DENSE_TILT.at_most(0.05, beats="averaging-of-all-rows"),
     ),
     Method(
         name="klivans-long-servedio-boosted",
@@ -190,6 +192,7 @@ METHODS = (
         learn=KeepLargest(SmoothBoosting()),
         is_sparse=True,
         claim="Ω(ε³/log²(d/ε)) malicious noise, log-concave",
+        world=DENSE_LAPLACE.at_most(0.03, beats="averaging-of-all-rows"),
     ),
     Method(
         name="plan-vershynin",
@@ -197,5 +200,6 @@ METHODS = (
         learn=KeepLargest(learn_one_bit),
         is_sparse=True,
         claim="one-bit compressed sensing; flipped labels, no planted rows",
+        world=FLIPS.at_most(0.05, beats="linear-svm"),
     ),
 )

@@ -16,6 +16,7 @@ from thresher.geometry import hard_threshold
 from thresher.learning import Task
 from thresher.outliers import remove_outliers
 from thresher.rivals.methods.method import Method, Source, cut_and_dense, draw_sample, unit
+from thresher.rivals.worlds import DENSE_TILT, HIJACK
 from thresher.solvers.eigen import top_eigenpairs
 from thresher.validation import FloatArray, check_count, check_positive
 
@@ -229,6 +230,7 @@ METHODS = (
         title="Diakonikolas–Kane–Stewart 2018",
         learn=DiakonikolasKaneStewart(),
         claim="O(η) error, Gaussian, dense",
+        world=DENSE_TILT.at_most(0.02, beats="klivans-long-servedio"),
     ),
     Method(
         name="balakrishnan",
@@ -236,5 +238,6 @@ METHODS = (
         learn=Balakrishnan(),
         is_sparse=True,
         claim="O(η log(1/η)) error, Gaussian, sparse",
+        world=HIJACK.at_most(0.05, beats="l1-logistic"),
     ),
 )

@@ -24,6 +24,7 @@ from thresher.rivals.methods.method import (
     draw_sample,
     unit,
 )
+from thresher.rivals.worlds import DENSE_FLIPS, FLIPS
 from thresher.validation import FloatArray, check_count, check_positive
 
 _BLOCK = 1024  # rows whose correlations with all others are held at a time
@@ -180,6 +181,7 @@ METHODS = (
         title="Averaging, Kalai et al. 2005",
         learn=Averaging(),
         claim="Ω(ε/d^¼) malicious noise, uniform on the sphere",
+        world=DENSE_FLIPS.at_most(0.06),
     ),
     Method(
         name="averaging-of-all-rows",
@@ -187,6 +189,7 @@ METHODS = (
         learn=KeepLargest(Averaging(correlation_factor=np.inf)),
         is_sparse=True,
         claim="label noise, uniform on the sphere",
+        world=FLIPS.at_most(0.06, beats="linear-svm"),
     ),
     Method(
         name="kalai-polynomial",
@@ -195,6 +198,7 @@ METHODS = (
         is_sparse=True,
         claim="agnostic: label noise, log-concave",
         imports=("scipy.optimize",),
+        world=FLIPS.at_most(0.1, beats="linear-svm"),
     ),
     Method(
         name="kalai-polynomial-quadratic",
@@ -203,5 +207,6 @@ METHODS = (
         is_sparse=True,
         claim="agnostic: label noise, log-concave",
         imports=("scipy.optimize",),
+        world=FLIPS.at_most(0.1, beats="linear-svm"),
     ),
 )

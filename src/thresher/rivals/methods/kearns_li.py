@@ -9,6 +9,7 @@ import scipy
 
 from thresher.learning import Task
 from thresher.rivals.methods.method import KeepLargest, Method, Source, average, draw_sample, unit
+from thresher.rivals.worlds import FEW_PLANTED
 from thresher.validation import FloatArray, check_count, check_fraction, check_positive
 
 _LEAST_BATCH = 2
@@ -126,5 +127,6 @@ METHODS = (
         is_sparse=True,
         claim="Ω(ε/d) malicious noise, any distribution",
         imports=("scipy.optimize",),
+        world=FEW_PLANTED.at_most(0.04, beats="averaging-of-all-rows"),
     ),
 )

@@ -12,6 +12,7 @@ from thresher.errors import LearningStopped
 from thresher.geometry import Band, hard_threshold
 from thresher.learning import Task
 from thresher.oracles import Draw, DrawRequest, IdArray
+from thresher.rivals.worlds import World
 from thresher.validation import FloatArray, Rows, is_sparse
 
 MIN_LABELS, LABELS_PER_FEATURE = 4000, 10
@@ -44,6 +45,7 @@ class Method:
     is_active : whether it chooses the rows whose labels it buys, and leaves others without
     is_sparse : whether it uses the task's sparsity
     imports : modules it needs that are slow to import; the import is not part of its time
+    world : where its claim is tested, and what it must reach there
 
     Examples
     --------
@@ -59,6 +61,7 @@ class Method:
     is_active: bool = False
     is_sparse: bool = False
     imports: tuple[str, ...] = ()
+    world: World | None = None
 
 
 def unit(vector: FloatArray) -> FloatArray:
@@ -155,9 +158,11 @@ class KeepLargest:
         return unit(hard_threshold(self.learn(source, task, rng), task.sparsity))
 
 
-def cut_and_dense(name: str, title: str, learn: Learn, claim: str) -> tuple[Method, Method]:
+def cut_and_dense(
+    name: str, title: str, learn: Learn, claim: str, world: World
+) -> tuple[Method, Method]:
     """A dense method twice: cut to the sparsity, and dense as published."""
     return (
-        Method(name, title, KeepLargest(learn), claim, is_sparse=True),
-        Method(f"{name}-dense", f"{title}, dense as published", learn, claim),
+        Method(name, title, KeepLargest(learn), claim, is_sparse=True, world=world),
+        Method(f"{name}-dense", f"{title}, dense as published", learn, claim, world=world),
     )

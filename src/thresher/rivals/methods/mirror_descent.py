@@ -24,6 +24,7 @@ from thresher.rivals.methods.method import (
     draw_labeled,
     unit,
 )
+from thresher.rivals.worlds import FLIPS
 from thresher.validation import FloatArray
 
 # The papers' constants are for proofs. Share, band and step were chosen among a few on clean and
@@ -226,6 +227,7 @@ METHODS = (
         is_active=True,
         is_sparse=True,
         claim="bounded label noise below 1/2; no planted rows",
+        world=FLIPS.at_most(0.02, beats="l1-logistic"),
     ),
     Method(
         name="localized-perceptron",
@@ -234,5 +236,6 @@ METHODS = (
         is_active=True,
         is_sparse=True,
         claim="adversarial label noise Ω(ε); no planted rows",
+        world=FLIPS.at_most(0.02, beats="l1-logistic"),
     ),
 )

@@ -31,6 +31,7 @@ from thresher.learning import PracticalSchedule, Task
 from thresher.oracles import DrawRequest
 from thresher.rivals.classifiers import CLASSIFIERS, make_classifier
 from thresher.rivals.methods.method import Method, Source, dense_rows, draw_sample, unit
+from thresher.rivals.worlds import CLEAN, FLIPS
 from thresher.validation import FloatArray
 
 # The coefficients for rows, labels, a task and a seed.
@@ -290,7 +291,13 @@ def _of_classifier(name: str) -> tuple[Method, ...]:
     """A classifier for tables as a method, and cut to s features if it takes no sparsity."""
     row, fit = CLASSIFIERS[name], partial(fit_classifier, name)
     method = Method(
-        name, row.title, TableFit(fit), row.claim, is_sparse=row.is_sparse, imports=IMPORTS
+        name,
+        row.title,
+        TableFit(fit),
+        row.claim,
+        is_sparse=row.is_sparse,
+        imports=IMPORTS,
+        world=row.world,
     )
     return (method,) if row.is_sparse else with_cut(method, TableFit(CutAndRefit(fit)))
 
@@ -304,6 +311,7 @@ _MARGIN_SAMPLING = with_cut(
         claim="few labels, if they are true",
         is_active=True,
         imports=IMPORTS,
+        world=CLEAN.at_most(0.01, beats="l1-logistic"),
     ),
     MarginSampling(nearest_rows, refit=partial(fit_classifier, "l1-logistic")),
 )
@@ -317,6 +325,7 @@ _FROM_PACKAGES = {
             claim="no planted rows",
             is_sparse=True,
             imports=IMPORTS,
+            world=CLEAN.at_most(0.02, beats="averaging"),
         ),
     ),
     "abess": (
@@ -327,6 +336,7 @@ _FROM_PACKAGES = {
             claim="no planted rows",
             is_sparse=True,
             imports=IMPORTS,
+            world=CLEAN.at_most(0.02, beats="averaging"),
         ),
     ),
     "cleanlab": with_cut(
@@ -336,6 +346,7 @@ _FROM_PACKAGES = {
             learn=TableFit(fit_confident),
             claim="labels that are wrong at random within a class",
             imports=IMPORTS,
+            world=FLIPS.at_most(0.06, beats="linear-svm"),
         ),
         TableFit(CutAndRefit(fit_confident)),
     ),
@@ -347,6 +358,7 @@ _FROM_PACKAGES = {
             claim="few labels, if they are true",
             is_active=True,
             imports=IMPORTS,
+            world=CLEAN.at_most(0.01, beats="l1-logistic"),
         ),
     ),
 }

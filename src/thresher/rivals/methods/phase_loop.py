@@ -31,6 +31,7 @@ from thresher.learning.history import History
 from thresher.learning.practical import draw_limits
 from thresher.rivals.methods.averages import KlivansLongServedio
 from thresher.rivals.methods.method import Learn, Method, Source
+from thresher.rivals.worlds import DENSE, DENSE_TILT, FLIPS, MARGIN
 from thresher.validation import FloatArray
 
 # What a phase by another method reports: it labels every row that it draws.
@@ -172,6 +173,7 @@ METHODS = (
         learn=BALCAN_LONG,
         is_active=True,
         claim="no noise; labels grow with log(1/ε)",
+        world=DENSE.at_most(0.01, beats="averaging-of-all-rows"),
     ),
     Method(
         name="awasthi-et-al-2016",
@@ -180,6 +182,7 @@ METHODS = (
         is_active=True,
         is_sparse=True,
         claim="Ω(ε) adversarial label noise",
+        world=FLIPS.at_most(0.025, beats="l1-logistic"),
     ),
     Method(
         name="awasthi-balcan-long",
@@ -187,6 +190,7 @@ METHODS = (
         learn=AWASTHI_BALCAN_LONG,
         is_active=True,
         claim="Ω(ε) malicious noise, from d² rows",
+        world=DENSE_TILT.at_most(0.01, beats="klivans-long-servedio"),
     ),
     Method(
         name="awasthi-balcan-long-hinge-start",
@@ -194,6 +198,7 @@ METHODS = (
         learn=HINGE_START,
         is_active=True,
         claim="Ω(ε) malicious noise, from d² rows",
+        world=DENSE_TILT.at_most(0.01, beats="klivans-long-servedio"),
     ),
     Method(
         name="zhang-2018",
@@ -202,6 +207,7 @@ METHODS = (
         is_active=True,
         is_sparse=True,
         claim="Ω(ε) adversarial label noise, from Õ(s) labels",
+        world=FLIPS.at_most(0.025, beats="l1-logistic"),
     ),
     Method(
         name="zeng-shen",
@@ -209,5 +215,6 @@ METHODS = (
         learn=ZENG_SHEN,
         is_sparse=True,
         claim="a constant rate of malicious noise, given a margin",
+        world=MARGIN.at_most(0.001, beats="averaging-of-all-rows"),
     ),
 )

@@ -21,6 +21,7 @@ from thresher.oracles import DrawRequest, IdArray
 from thresher.rivals.methods.averages import KlivansLongServedio
 from thresher.rivals.methods.filters import filter_weights, filtered_mean, without_surplus
 from thresher.rivals.methods.method import Method, Source, dense_rows, label_budget, unit
+from thresher.rivals.worlds import DENSE_TILT, HIJACK
 from thresher.solvers.eigen import top_eigenpairs
 from thresher.validation import FloatArray, check_count, check_fraction, check_positive
 
@@ -283,6 +284,7 @@ METHODS = (
         is_active=True,
         is_sparse=True,
         claim="Ω(ε²/log(d/ε)) malicious noise, uniform on the ball",
+        world=DENSE_TILT.at_most(0.05, beats="averaging-of-all-rows"),
     ),
     Method(
         name="diakonikolas-kane-stewart-strengthened",
@@ -291,6 +293,7 @@ METHODS = (
         is_active=True,
         is_sparse=True,
         claim="O(η) error, Gaussian",
+        world=HIJACK.at_most(0.015, beats="diakonikolas-kane-stewart"),
     ),
     Method(
         name="sparse-filter",
@@ -299,6 +302,7 @@ METHODS = (
         is_active=True,
         is_sparse=True,
         claim="O(η√log(1/η)) error, Gaussian, sparse",
+        world=HIJACK.at_most(0.06, beats="averaging-of-all-rows"),
     ),
     Method(
         name="sparse-filter-localized",
@@ -307,5 +311,6 @@ METHODS = (
         is_active=True,
         is_sparse=True,
         claim="O(η√log(1/η)) error, Gaussian, sparse",
+        world=HIJACK.at_most(0.015, beats="sparse-filter"),
     ),
 )

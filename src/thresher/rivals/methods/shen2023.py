@@ -15,6 +15,7 @@ from thresher.learning import Phase, Task
 from thresher.oracles import Draw, DrawRequest, IdArray
 from thresher.rivals.methods.method import Method, Source, dense_rows
 from thresher.rivals.methods.phase_loop import AWASTHI_BALCAN_LONG, PhaseLoop
+from thresher.rivals.worlds import DENSE_TILT
 from thresher.solvers.eigen import largest_eigenvalue
 from thresher.validation import FloatArray, Rows
 
@@ -144,5 +145,6 @@ METHODS = (
         learn=learn,
         is_active=True,
         claim="Ω(ε) malicious noise, in nearly linear time",
+        world=DENSE_TILT.at_most(0.01, beats="klivans-long-servedio"),
     ),
 )
