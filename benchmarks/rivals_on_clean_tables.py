@@ -57,10 +57,11 @@ class Cost:
 def splits_of(data_dir: str, table: str, max_rows: int, n_splits: int) -> list[PoisonedSplit]:
     """The splits of a table's rows, or of a sample of them."""
     loaded = load_table(data_dir, table)
-    rows = np.random.default_rng(0).permutation(len(loaded.y))[:max_rows]
+    labels = np.asarray(loaded.y)
+    rows = np.random.default_rng(0).permutation(len(labels))[:max_rows]
     return [
         poisoned_split(
-            loaded.X[rows], loaded.y[rows], attack=None, fraction=0.0, strength=None, seed=seed
+            loaded.X[rows], labels[rows], attack=None, fraction=0.0, strength=None, seed=seed
         )
         for seed in range(n_splits)
     ]
