@@ -181,10 +181,10 @@ def fit_confident(X: FloatArray, y: FloatArray, _task: Task, seed: int) -> Any:
 class MarginSampling:
     """L1 logistic regression on labels of the rows that it is least sure of.
 
-    It draws the pool of Thresher's first phase, or five rows per label if that is more. A fifth of
-    the labels goes to any rows of the pool, and tunes C; the others go, in batches, to the rows
-    with the least |w·x + b| under the fit so far. Without a budget, it buys the number of labels
-    that Thresher would.
+    It draws the most rows that Thresher draws in a phase, or five per label if that is more. A
+    fifth of the labels goes to any rows of the pool, and tunes C; the others go, in batches, to the
+    rows with the least |w·x + b| under the fit so far. Without a budget, it buys the number of
+    labels that Thresher would.
 
     Parameters
     ----------
@@ -231,8 +231,7 @@ def _n_labels(task: Task) -> int:
 
 def pool_request(task: Task) -> DrawRequest:
     """The request for the unlabeled rows of margin sampling."""
-    phase = PracticalSchedule().next_phase(task, ())
-    n_rows = max(POOL_PER_LABEL * _n_labels(task), phase.n_unlabeled if phase else 0)
+    n_rows = max(POOL_PER_LABEL * _n_labels(task), PracticalSchedule().max_unlabeled)
     return DrawRequest(n_rows=n_rows, band=Band(np.zeros(task.n_features), np.inf))
 
 
