@@ -33,7 +33,7 @@ title = "Tiny"
 seeds = "{n_seeds}"
 time_limit = {time_limit}
 [[worlds]]
-n_features = 20
+n_features = {n_features}
 sparsity = 2
 label_budget = 40
 """
@@ -56,8 +56,10 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def write_tiny(folder: Path, *, n_seeds: int, time_limit: float = 60.0) -> None:
-    text = TINY.format(n_seeds=n_seeds, time_limit=time_limit)
+def write_tiny(
+    folder: Path, *, n_seeds: int, time_limit: float = 60.0, n_features: int = 20
+) -> None:
+    text = TINY.format(n_seeds=n_seeds, time_limit=time_limit, n_features=n_features)
     (folder / "tiny.toml").write_text(text, encoding="utf-8")
 
 
@@ -131,12 +133,13 @@ def test_what_is_recorded_is_not_run_again(smoke, call_cli) -> None:
 def test_runs_that_do_not_finish_are_outcomes_and_can_be_tried_again(
     tmp_path: Path, call_cli
 ) -> None:
-    write_tiny(tmp_path, n_seeds=2, time_limit=0.001)
+    # Runs of about half a second: the clock is looked at every tenth of a second.
+    write_tiny(tmp_path, n_seeds=2, time_limit=0.001, n_features=1000)
     done = call_cli("arena run tiny.toml --out out --jobs 1", tmp_path)
     assert done.returncode == 0
     assert "0 of 2 runs finished" in done.stdout
     assert "--retry-failed" in done.stdout
-    write_tiny(tmp_path, n_seeds=2)
+    write_tiny(tmp_path, n_seeds=2, n_features=1000)
     kept = call_cli("arena run tiny.toml --out out", tmp_path)
     assert "0 of 2 runs finished" in kept.stdout
     again = call_cli("arena run tiny.toml --out out --jobs 1 --retry-failed", tmp_path)
