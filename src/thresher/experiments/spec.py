@@ -23,7 +23,7 @@ THRESHER = "thresher"
 LATER: dict[str, Any] = {"method": THRESHER, "budget_factor": 1.0}  # fields older records lack
 CLEAN_RATE = 0.02  # the noise rate that a learner assumes for a table without planted rows
 # A real table's sparsity is unknown, so rivals that need it are left out.
-TABLE_METHODS = (THRESHER, *(name for name, row in CLASSIFIERS.items() if not row.is_sparse))
+TABLE_METHODS = (THRESHER, *(name for name, row in CLASSIFIERS.items() if not row.needs_sparsity))
 MAX_SEEDS = 10_000
 
 

@@ -130,7 +130,7 @@ def test_only_a_sparse_method_uses_the_sparsity(name: str) -> None:
     source = Watched(30, 3, 0.0)
     task = Task(n_features=30, sparsity=12, noise_rate=0.0, label_budget=BUDGET)
     sparser = METHODS[name].learn(source, task, np.random.default_rng(2))
-    assert np.array_equal(sparser, small(name, 0.0)[0]) != METHODS[name].is_sparse
+    assert np.array_equal(sparser, small(name, 0.0)[0]) != METHODS[name].needs_sparsity
 
 
 @every_method

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from rivals.methods.measured import by_name, error_of
-from thresher.rivals.methods.filters import METHODS, DiakonikolasKaneStewart, filtered_mean
-from thresher.rivals.methods.method import KeepLargest, Method
+from thresher.rivals.methods.filters import METHODS, filtered_mean, learn_localized
+from thresher.rivals.methods.method import Method, keep_largest
 from thresher.simulate import Adversary, LinfHijack, OnSupportTilt, SparseSpike
 
 NAMED = by_name(METHODS)
@@ -46,8 +48,8 @@ def test_a_sparse_spike_below_the_dense_limit_is_seen_by_the_sparse_filter() -> 
 def test_localized_repeats_make_a_mean_more_exact() -> None:
     errors = []
     for n_repeats in (0, 3):
-        learn = KeepLargest(DiakonikolasKaneStewart(n_repeats=n_repeats))
-        method = Method("", "", learn, is_active=False, is_sparse=True, claim="")
+        learn = keep_largest(partial(learn_localized, n_repeats))
+        method = Method("", "", learn, claim="")
         errors.append(np.mean([error_of(method, n_labels=4000, seed=seed) for seed in range(3)]))
     assert errors[1] < 0.7 * errors[0]
 

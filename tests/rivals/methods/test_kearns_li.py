@@ -7,7 +7,7 @@ import numpy as np
 from rivals.methods.measured import error_of
 from thresher.learning import Task
 from thresher.oracles import Draw, DrawRequest
-from thresher.rivals.methods.kearns_li import METHODS, KearnsLi, consistent_halfspace
+from thresher.rivals.methods.kearns_li import METHODS, batch_size, consistent_halfspace
 from thresher.simulate import LinfHijack
 
 (METHOD,) = METHODS
@@ -27,7 +27,7 @@ def test_more_noise_leaves_only_uninformative_batches() -> None:
 
 def test_a_batch_shrinks_with_noise() -> None:
     sizes = [
-        KearnsLi().batch_size(Task(n_features=100, sparsity=5, noise_rate=noise_rate))
+        batch_size(Task(n_features=100, sparsity=5, noise_rate=noise_rate))
         for noise_rate in (0.0, 0.01, 0.1)
     ]
     assert sizes == sorted(sizes, reverse=True)

@@ -8,7 +8,7 @@ import pytest
 from thresher.errors import LearningStopped
 from thresher.learning import Task
 from thresher.oracles import Draw, DrawRequest
-from thresher.rivals.methods.method import LARGEST_ENTRY, KeepLargest, draw_sample
+from thresher.rivals.methods.method import LARGEST_ENTRY, draw_sample, keep_largest
 
 
 class OneRow:
@@ -55,5 +55,5 @@ def test_entries_whose_squares_overflow_are_cut() -> None:
 
 
 def test_the_largest_entries_are_kept_at_unit_length() -> None:
-    learn = KeepLargest(lambda *_: np.array([0.6, -0.8]))
+    learn = keep_largest(lambda *_: np.array([0.6, -0.8]))
     np.testing.assert_array_equal(learn(OneRow(), task(), np.random.default_rng(0)), [0.0, -1.0])

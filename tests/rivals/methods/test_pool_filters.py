@@ -8,12 +8,11 @@ import pytest
 from rivals.methods.measured import by_name, error_of
 from thresher.learning import Task
 from thresher.rivals.methods import METHODS as ALL
+from thresher.rivals.methods.filters import dirty_share
 from thresher.rivals.methods.pool_filters import (
     METHODS,
-    FilteredPool,
-    dirty_share,
     largest_entries,
-    no_filter,
+    plan_repeats,
     weigh_by_sparse_moments,
     weigh_by_variance,
 )
@@ -78,11 +77,11 @@ def test_localized_repeats_make_a_mean_more_exact() -> None:
 
 def test_repeats_share_the_labels_and_end_where_too_many_rows_may_be_planted() -> None:
     task = Task(n_features=50, sparsity=5, noise_rate=0.05, label_budget=1000)
-    steps = FilteredPool(no_filter, n_repeats=3).steps(task)
+    steps = plan_repeats(task, 3)
     assert [n_labels for _, n_labels in steps] == [500, 166, 166, 166]
     widths = [width for width, _ in steps]
     assert widths == sorted(widths, reverse=True)
-    assert dirty_share(0.05, widths[-1]) == pytest.approx(0.3)  # not beyond max_dirty_share
+    assert dirty_share(0.05, widths[-1]) == pytest.approx(0.3)  # MAX_DIRTY_SHARE
 
 
 def test_the_largest_entries_are_those_of_a_sparse_block() -> None:

@@ -56,7 +56,7 @@ class TableRival:
     claim : what it withstands, in a few words
     world : where that is tested
     base : the row whose classifier is its `estimator`; None: its own default
-    is_sparse : whether it uses the sparsity
+    needs_sparsity : whether it uses the sparsity
     margin : its `noise_rate` over the task's when it learns from an oracle, where chance may plant
         more rows
     """
@@ -66,7 +66,7 @@ class TableRival:
     claim: str
     world: World
     base: str | None = None
-    is_sparse: bool = False
+    needs_sparsity: bool = False
     margin: float = 1.5
 
 
@@ -75,14 +75,14 @@ CLASSIFIERS = {
         "trimmed.TrimmedMean",
         "Trimmed mean",
         "few planted rows with extreme entries",
-        is_sparse=True,
+        needs_sparsity=True,
         world=CLUMP.at_most(0.06, beats="averaging-of-all-rows"),
     ),
     "trimmed-hard-thresholding": TableRival(
         "trimmed.TrimmedHardThresholding",
         "Trimmed hard thresholding (Liu et al. 2019)",
         "a fraction of planted rows of about 1/(√s·log(nd))",
-        is_sparse=True,
+        needs_sparsity=True,
         world=CLUMP.at_most(0.04, beats="averaging-of-all-rows"),
     ),
     "trimmed-loss": TableRival(

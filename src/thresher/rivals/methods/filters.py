@@ -7,83 +7,84 @@ raise the variance, and a filter takes weight from rows until no excess variance
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import erfc
 
 from thresher.geometry import hard_threshold
 from thresher.learning import Task
 from thresher.outliers import remove_outliers
-from thresher.rivals.methods.method import Method, Source, cut_and_dense, draw_sample, unit
+from thresher.rivals.methods.method import Method, Source, cut_and_dense, draw_signed, unit
 from thresher.rivals.worlds import DENSE_TILT, HIJACK
 from thresher.solvers.eigen import top_eigenpairs
-from thresher.validation import FloatArray, check_count, check_positive
+from thresher.validation import FloatArray
 
+MAX_DIRTY_SHARE = 0.3  # of localized rows that an adversary could own
+ROWS_PER_FEATURE = 2.0  # with fewer localized rows, their dense mean would be mostly noise
+SPARSITY_FACTOR = 2.0  # two s-sparse halfspaces differ in up to 2s features
+N_RECENTERINGS = 2  # the weights are found this often, each time around the last center
 _MAX_ROUNDS = 100  # a round settles a direction; usually one or two are planted
 
 
-@dataclass(frozen=True)
-class DiakonikolasKaneStewart:
+def learn_localized(
+    n_repeats: int, source: Source, task: Task, rng: np.random.Generator
+) -> FloatArray:
     """The filtered mean of y·x, refined near its own boundary.
 
-    Repeat k accepts a row x with probability exp(−(t²/2)(1/σ² − 1)), where t = w·x and σ = 2⁻ᵏ, and
-    stretches it by 1/σ along w. Accepted clean rows are standard normal again, with the halfspace
-    of normal (σ·cos θ, sin θ): the same filter finds it, and undoing the stretch shrinks its error
-    (Diakonikolas, Kane and Stewart 2018, "Learning Geometric Concepts with Nasty Noise"). All
-    repeats use the rows of the first sample; none is drawn near the boundary.
+    Repeat k takes the rows near the boundary (see `near_boundary`) with σ = 2⁻ᵏ. Accepted clean
+    rows are standard normal again, with the halfspace of normal (σ·cos θ, sin θ): the same filter
+    finds it, and undoing the stretch shrinks its error (Diakonikolas, Kane and Stewart 2018,
+    "Learning Geometric Concepts with Nasty Noise"). All repeats use the rows of the first sample;
+    none is drawn near the boundary.
+    """
+    Z = draw_signed(source, task)
+    halfspace = unit(filtered_mean(Z, task.noise_rate))
+    for width in 0.5 ** np.arange(1, n_repeats + 1):
+        share = dirty_share(task.noise_rate, width)
+        kept, stretched = near_boundary(Z, halfspace, width, rng)
+        if share > MAX_DIRTY_SHARE or kept.size < ROWS_PER_FEATURE * task.n_features:
+            break
+        halfspace = unit(unstretched(filtered_mean(stretched, share), halfspace, width))
+    return halfspace
 
-    Parameters
-    ----------
-    variance_factor : C; variance up to C·η·log(1/η) above that of clean rows is accepted
-    n_repeats : number of localized repeats after the first mean
-    max_dirty_share : stop where an adversary could own more of the accepted rows
-    rows_per_feature : stop where fewer rows are accepted: their dense mean would be mostly noise
+
+def dirty_share(noise_rate: float, width: float) -> float:
+    """The planted share of the accepted rows if every planted row is accepted.
 
     Examples
     --------
-    >>> from thresher.experiments import SimulationSpec, run_simulation
-    >>> spec = SimulationSpec(n_features=20, sparsity=3, noise_rate=0.05, label_budget=2000,
-    ...                       adversary="on-support-tilt", method="diakonikolas-kane-stewart")
-    >>> run_simulation(spec, seed=0).error < 0.04
-    True
+    >>> dirty_share(0.1, 1.0), round(dirty_share(0.1, 0.25), 3)
+    (0.1, 0.308)
     """
-
-    variance_factor: float = 1.0
-    n_repeats: int = 3
-    max_dirty_share: float = 0.3
-    rows_per_feature: float = 2.0
-
-    def __post_init__(self) -> None:
-        for name in ("variance_factor", "max_dirty_share", "rows_per_feature"):
-            check_positive(getattr(self, name), name)
-        check_count(self.n_repeats, "n_repeats", minimum=0)
-
-    def __call__(self, source: Source, task: Task, rng: np.random.Generator) -> FloatArray:
-        """The halfspace, of unit length."""
-        X, y = draw_sample(source, task)
-        noise_rate = task.noise_rate
-        halfspace = unit(filtered_mean(y[:, None] * X, noise_rate, self.variance_factor))
-        for width in 0.5 ** np.arange(1, self.n_repeats + 1):
-            dirty_share = noise_rate / (noise_rate + (1 - noise_rate) * width)
-            places = X @ halfspace
-            with np.errstate(over="ignore", under="ignore"):
-                odds = np.exp(-(places**2) * (width**-2 - 1) / 2)
-            kept = np.flatnonzero(rng.random(len(y)) < odds)
-            too_few = kept.size < self.rows_per_feature * task.n_features
-            if dirty_share > self.max_dirty_share or too_few:
-                break
-            stretch = 1 / width - 1
-            rows = X[kept] + stretch * np.outer(places[kept], halfspace)
-            mean = filtered_mean(y[kept, None] * rows, dirty_share, self.variance_factor)
-            halfspace = unit(mean + stretch * float(mean @ halfspace) * halfspace)
-        return halfspace
+    return noise_rate / (noise_rate + (1 - noise_rate) * width)
 
 
-def filtered_mean(Z: FloatArray, noise_rate: float, variance_factor: float = 1.0) -> FloatArray:
+def near_boundary(
+    rows: FloatArray, halfspace: FloatArray, width: float, rng: np.random.Generator
+) -> tuple[NDArray[np.intp], FloatArray]:
+    """Which rows are accepted near the boundary, and these stretched: clean ones are isotropic.
+
+    A row x is accepted with probability exp(−(t²/2)(1/σ² − 1)), where t = w·x and σ is the width,
+    and stretched by 1/σ along w.
+    """
+    places = rows @ halfspace
+    with np.errstate(over="ignore", under="ignore"):
+        odds = np.exp(-(places**2) * (width**-2 - 1) / 2)
+    kept = np.flatnonzero(rng.random(len(rows)) < odds)
+    return kept, rows[kept] + (1 / width - 1) * np.outer(places[kept], halfspace)
+
+
+def unstretched(mean: FloatArray, halfspace: FloatArray, width: float) -> FloatArray:
+    """A normal of stretched rows as one of the rows before `near_boundary`."""
+    return mean + (1 / width - 1) * float(mean @ halfspace) * halfspace
+
+
+def filtered_mean(Z: FloatArray, noise_rate: float) -> FloatArray:
     """The mean of the rows, with less weight on those far out along a direction of large variance.
 
-    While the weighted covariance has an eigenvalue above (1 + √(d/n))² + C·η·log(1/η), where the
+    While the weighted covariance has an eigenvalue above (1 + √(d/n))² + η·log(1/η), where the
     first term is the largest that n clean rows show by chance, rows lose weight along its
     eigenvector: beyond the distance where their excess over a Gaussian tail is largest, the excess.
 
@@ -91,7 +92,6 @@ def filtered_mean(Z: FloatArray, noise_rate: float, variance_factor: float = 1.0
     ----------
     Z : (n, d) rows
     noise_rate : η
-    variance_factor : C
 
     Examples
     --------
@@ -100,12 +100,12 @@ def filtered_mean(Z: FloatArray, noise_rate: float, variance_factor: float = 1.0
     >>> Z.mean(axis=0)[:2].round(1), abs(filtered_mean(Z, 0.05))[:2].round(1)
     (array([0.2, 0.2]), array([0., 0.]))
     """
-    weights = filter_weights(Z, noise_rate, variance_factor)
+    weights = filter_weights(Z, noise_rate)
     mean: FloatArray = weights @ Z / weights.sum()
     return mean
 
 
-def filter_weights(Z: FloatArray, noise_rate: float, variance_factor: float = 1.0) -> FloatArray:
+def filter_weights(Z: FloatArray, noise_rate: float) -> FloatArray:
     """The weights of the rows under which `filtered_mean` takes their mean.
 
     Examples
@@ -124,7 +124,7 @@ def filter_weights(Z: FloatArray, noise_rate: float, variance_factor: float = 1.
         total = float(weights.sum())
         centered = Z - weights @ Z / total
         values, vectors = top_eigenpairs((centered.T * weights) @ centered / total, 1)
-        if values[-1] <= edge + variance_factor * excess:
+        if values[-1] <= edge + excess:
             break
         places = centered @ vectors[:, -1]
         distances = np.abs(places - np.median(places))
@@ -161,52 +161,27 @@ def without_surplus(distances: FloatArray, tail: FloatArray, weights: FloatArray
     return lighter
 
 
-@dataclass(frozen=True)
-class Balakrishnan:
+def learn_sparse_mean(source: Source, task: Task, _rng: np.random.Generator) -> FloatArray:
     """The hard-thresholded mean of y·x under weights that leave no sparse direction suspicious.
 
-    The weights q minimize max⟨Σ q(z−μ)(z−μ)ᵀ/n, H⟩ over {H ⪰ 0, tr H ≤ 1, ‖H‖₁ ≤ k} when the
+    The weights q minimize max⟨Σ q(z−μ)(z−μ)ᵀ/n, H⟩ over {H ⪰ 0, tr H ≤ 1, ‖H‖₁ ≤ 2s} when the
     planted fraction of the weight may go. The minimum is below 1 + C·η·log(1/η) if any such weights
     reach it, so C need not be known. Then μ becomes the mean's largest entries, and both steps are
     repeated (Balakrishnan, Du, Li and Singh 2017, "Computationally Efficient Robust Sparse
     Estimation in High Dimensions"). The first center is the median of each feature; rows further
     from it than clean ones ever are go at once. `remove_outliers` solves the convex program.
-
-    Parameters
-    ----------
-    sparsity_factor : k over the sparsity; two s-sparse halfspaces differ in up to 2s features
-    n_repeats : number of times the weights are found, each around the last center
-
-    Examples
-    --------
-    >>> from thresher.experiments import SimulationSpec, run_simulation
-    >>> spec = SimulationSpec(n_features=30, sparsity=3, noise_rate=0.05, adversary="linf-hijack",
-    ...                       label_budget=1000, method="balakrishnan")
-    >>> run_simulation(spec, seed=0).error < 0.05
-    True
     """
-
-    sparsity_factor: float = 2.0
-    n_repeats: int = 2
-
-    def __post_init__(self) -> None:
-        check_positive(self.sparsity_factor, "sparsity_factor")
-        check_count(self.n_repeats, "n_repeats")
-
-    def __call__(self, source: Source, task: Task, _rng: np.random.Generator) -> FloatArray:
-        """The halfspace, of unit length."""
-        X, y = draw_sample(source, task)
-        Z = _without_far_rows(y[:, None] * X)
-        center = hard_threshold(np.median(Z, axis=0), task.sparsity)
-        for _ in range(self.n_repeats):
-            weights = remove_outliers(
-                Z - center,
-                l2_radius=1.0,
-                l1_radius=float(np.sqrt(self.sparsity_factor * task.sparsity)),
-                outlier_fraction=_likely_share(task.noise_rate, len(Z)),
-            ).weights
-            center = hard_threshold(weights @ Z / weights.sum(), task.sparsity)
-        return unit(center)
+    Z = _without_far_rows(draw_signed(source, task))
+    center = hard_threshold(np.median(Z, axis=0), task.sparsity)
+    for _ in range(N_RECENTERINGS):
+        weights = remove_outliers(
+            Z - center,
+            l2_radius=1.0,
+            l1_radius=float(np.sqrt(SPARSITY_FACTOR * task.sparsity)),
+            outlier_fraction=_likely_share(task.noise_rate, len(Z)),
+        ).weights
+        center = hard_threshold(weights @ Z / weights.sum(), task.sparsity)
+    return unit(center)
 
 
 def _without_far_rows(Z: FloatArray) -> FloatArray:
@@ -228,15 +203,15 @@ METHODS = (
     *cut_and_dense(
         name="diakonikolas-kane-stewart",
         title="Diakonikolas–Kane–Stewart 2018",
-        learn=DiakonikolasKaneStewart(),
+        learn=partial(learn_localized, 3),
         claim="O(η) error, Gaussian, dense",
         world=DENSE_TILT.at_most(0.02, beats="klivans-long-servedio"),
     ),
     Method(
         name="balakrishnan",
         title="Balakrishnan et al. 2017",
-        learn=Balakrishnan(),
-        is_sparse=True,
+        learn=learn_sparse_mean,
+        needs_sparsity=True,
         claim="O(η log(1/η)) error, Gaussian, sparse",
         world=HIJACK.at_most(0.05, beats="l1-logistic"),
     ),

@@ -6,7 +6,7 @@ for malicious noise, regression for label noise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy
@@ -16,54 +16,38 @@ from thresher.errors import LearningStopped
 from thresher.geometry import hard_threshold
 from thresher.learning import Task
 from thresher.rivals.methods.method import (
-    KeepLargest,
     Method,
     Source,
     average,
     cut_and_dense,
     draw_sample,
+    draw_signed,
+    keep_largest,
     unit,
 )
 from thresher.rivals.worlds import DENSE_FLIPS, FLIPS
-from thresher.validation import FloatArray, check_count, check_positive
+from thresher.validation import FloatArray
 
+CORRELATION_FACTOR = 2.0  # with it, about one pair of m clean rows is deleted
 _BLOCK = 1024  # rows whose correlations with all others are held at a time
 
 
-@dataclass(frozen=True)
-class Averaging:
+def learn_average(source: Source, task: Task, _rng: np.random.Generator) -> FloatArray:
     """The mean of y·x over rows among which no two are nearly parallel.
 
     On the sphere in many dimensions independent rows are nearly orthogonal. So at least one of two
     rows with |cos| > C·√(log m / d) is planted, and both go: no planted row removes more than one
     clean row (section on malicious noise). Planted rows that are alike in only a few features
     stay.
-
-    Parameters
-    ----------
-    correlation_factor : C; with the default of 2, about one pair of m clean rows is deleted, and
-        with infinity none
-
-    Examples
-    --------
-    >>> from thresher.experiments import SimulationSpec, run_simulation
-    >>> spec = SimulationSpec(n_features=20, sparsity=3, label_budget=2000, method="averaging")
-    >>> run_simulation(spec, seed=0).error < 0.06
-    True
     """
+    Z = draw_signed(source, task)
+    limit = CORRELATION_FACTOR * np.sqrt(np.log(max(len(Z), 2)) / task.n_features)
+    return unit(average(Z[rows_unlike_others(Z, limit)] if limit < 1 else Z))
 
-    correlation_factor: float = 2.0
 
-    def __post_init__(self) -> None:
-        if self.correlation_factor != np.inf:
-            check_positive(self.correlation_factor, "correlation_factor")
-
-    def __call__(self, source: Source, task: Task, _rng: np.random.Generator) -> FloatArray:
-        """The halfspace, of unit length."""
-        X, y = draw_sample(source, task)
-        limit = self.correlation_factor * np.sqrt(np.log(max(len(y), 2)) / task.n_features)
-        kept = rows_unlike_others(X, limit) if limit < 1 else np.arange(len(y))
-        return unit(average(y[kept, None] * X[kept]))
+def learn_average_of_all(source: Source, task: Task, _rng: np.random.Generator) -> FloatArray:
+    """The mean of y·x over all rows."""
+    return unit(average(draw_signed(source, task)))
 
 
 def rows_unlike_others(X: FloatArray, max_cosine: float) -> NDArray[np.intp]:
@@ -95,8 +79,9 @@ def rows_unlike_others(X: FloatArray, max_cosine: float) -> NDArray[np.intp]:
     return np.flatnonzero(stays)
 
 
-@dataclass(frozen=True)
-class L1Polynomial:
+def learn_polynomial(
+    degree: int, max_features: int, source: Source, task: Task, _rng: np.random.Generator
+) -> FloatArray:
     """The linear part of the polynomial that fits the labels best in absolute error.
 
     p = argmin Σ|y − p(x)| over polynomials of degree 1 or 2, by a linear program, on the features
@@ -104,38 +89,14 @@ class L1Polynomial:
     The laboratory's halfspaces go through the origin, so t is zero, and under a symmetric
     distribution only the linear part of p carries a direction. The constant and the products take
     part in the fit and are then dropped. The s largest entries are kept.
-
-    Parameters
-    ----------
-    degree : 1 or 2
-    max_features : largest number of features to screen in
-
-    Examples
-    --------
-    >>> from thresher.experiments import SimulationSpec, run_simulation
-    >>> spec = SimulationSpec(n_features=30, sparsity=3, noise_rate=0.05, adversary="label-flip",
-    ...                       label_budget=1000, method="kalai-polynomial")
-    >>> run_simulation(spec, seed=0).error < 0.03
-    True
     """
-
-    degree: int = 1
-    max_features: int = 30
-
-    def __post_init__(self) -> None:
-        check_count(self.max_features, "max_features")
-        if self.degree not in (1, 2):
-            raise ValueError(f"degree must be 1 or 2, got {self.degree!r}")
-
-    def __call__(self, source: Source, task: Task, _rng: np.random.Generator) -> FloatArray:
-        """The halfspace, of unit length."""
-        X, y = draw_sample(source, task)
-        means = np.abs(average(y[:, None] * X))
-        features = np.argsort(-means, kind="stable")[: self.max_features]
-        coefficients = least_absolute_errors(monomials(X[:, features], self.degree), y)
-        halfspace = np.zeros(task.n_features)
-        halfspace[features] = coefficients[: features.size]
-        return unit(hard_threshold(halfspace, task.sparsity))
+    X, y = draw_sample(source, task)
+    means = np.abs(average(y[:, None] * X))
+    features = np.argsort(-means, kind="stable")[:max_features]
+    coefficients = least_absolute_errors(monomials(X[:, features], degree), y)
+    halfspace = np.zeros(task.n_features)
+    halfspace[features] = coefficients[: features.size]
+    return unit(hard_threshold(halfspace, task.sparsity))
 
 
 def monomials(X: FloatArray, degree: int) -> FloatArray:
@@ -179,23 +140,23 @@ METHODS = (
     *cut_and_dense(
         name="averaging",
         title="Averaging, Kalai et al. 2005",
-        learn=Averaging(),
+        learn=learn_average,
         claim="Ω(ε/d^¼) malicious noise, uniform on the sphere",
         world=DENSE_FLIPS.at_most(0.06),
     ),
     Method(
         name="averaging-of-all-rows",
         title="Averaging without deletion",
-        learn=KeepLargest(Averaging(correlation_factor=np.inf)),
-        is_sparse=True,
+        learn=keep_largest(learn_average_of_all),
+        needs_sparsity=True,
         claim="label noise, uniform on the sphere",
         world=FLIPS.at_most(0.06, beats="linear-svm"),
     ),
     Method(
         name="kalai-polynomial",
         title="L1 polynomial regression, degree 1, Kalai et al. 2005",
-        learn=L1Polynomial(),
-        is_sparse=True,
+        learn=partial(learn_polynomial, 1, 30),
+        needs_sparsity=True,
         claim="agnostic: label noise, log-concave",
         imports=("scipy.optimize",),
         world=FLIPS.at_most(0.1, beats="linear-svm"),
@@ -203,8 +164,8 @@ METHODS = (
     Method(
         name="kalai-polynomial-quadratic",
         title="L1 polynomial regression, degree 2, Kalai et al. 2005",
-        learn=L1Polynomial(degree=2, max_features=12),
-        is_sparse=True,
+        learn=partial(learn_polynomial, 2, 12),
+        needs_sparsity=True,
         claim="agnostic: label noise, log-concave",
         imports=("scipy.optimize",),
         world=FLIPS.at_most(0.1, beats="linear-svm"),

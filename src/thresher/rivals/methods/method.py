@@ -43,7 +43,7 @@ class Method:
     learn : from a source, within the label budget of the task, a halfspace of unit length
     claim : what its authors promise, in a few words
     is_active : whether it chooses the rows whose labels it buys, and leaves others without
-    is_sparse : whether it uses the task's sparsity
+    needs_sparsity : whether it uses the task's sparsity
     imports : modules it needs that are slow to import; the import is not part of its time
     world : where its claim is tested, and what it must reach there
 
@@ -59,7 +59,7 @@ class Method:
     learn: Learn
     claim: str
     is_active: bool = False
-    is_sparse: bool = False
+    needs_sparsity: bool = False
     imports: tuple[str, ...] = ()
     world: World | None = None
 
@@ -114,6 +114,12 @@ def draw_sample(source: Source, task: Task) -> tuple[FloatArray, FloatArray]:
     return dense_rows(rows), labels
 
 
+def draw_signed(source: Source, task: Task) -> FloatArray:
+    """The sample of a passive method as rows z = y·x."""
+    X, y = draw_sample(source, task)
+    return y[:, None] * X
+
+
 def dense_rows(rows: Rows) -> FloatArray:
     """The rows as a dense array whose squares do not overflow."""
     dense = rows.toarray() if is_sparse(rows) else np.asarray(rows, dtype=np.float64)
@@ -132,30 +138,24 @@ def average(signed_rows: FloatArray) -> FloatArray:
     return mean
 
 
-@dataclass(frozen=True)
-class KeepLargest:
+def keep_largest(learn: Learn) -> Learn:
     """A dense method, cut to the s largest entries of its halfspace.
 
     Methods older than attribute-efficiency return a dense vector, whose error is that of d
     features even if only s matter. This last step lets them use the sparsity that Thresher knows,
     so that a comparison is about robustness.
 
-    Parameters
-    ----------
-    learn : the dense method
-
     Examples
     --------
-    >>> learn = KeepLargest(lambda source, task, rng: np.array([0.1, -3.0, 4.0]))
+    >>> learn = keep_largest(lambda source, task, rng: np.array([0.1, -3.0, 4.0]))
     >>> learn(None, Task(n_features=3, sparsity=2, noise_rate=0.0), None)
     array([ 0. , -0.6,  0.8])
     """
 
-    learn: Learn
+    def learn_and_cut(source: Source, task: Task, rng: np.random.Generator) -> FloatArray:
+        return unit(hard_threshold(learn(source, task, rng), task.sparsity))
 
-    def __call__(self, source: Source, task: Task, rng: np.random.Generator) -> FloatArray:
-        """The halfspace, of unit length."""
-        return unit(hard_threshold(self.learn(source, task, rng), task.sparsity))
+    return learn_and_cut
 
 
 def cut_and_dense(
@@ -163,6 +163,6 @@ def cut_and_dense(
 ) -> tuple[Method, Method]:
     """A dense method twice: cut to the sparsity, and dense as published."""
     return (
-        Method(name, title, KeepLargest(learn), claim, is_sparse=True, world=world),
+        Method(name, title, keep_largest(learn), claim, needs_sparsity=True, world=world),
         Method(f"{name}-dense", f"{title}, dense as published", learn, claim, world=world),
     )

@@ -80,14 +80,6 @@ def learn_bounded_noise(source: Source, task: Task, _rng: np.random.Generator) -
     g = (−y/2 + (1/2 − η))·x on rows with 0 < ŵ·x ≤ b, where η is the task's noise rate: if each
     label is flipped with probability at most η, the mean of g points away from the target, even on
     rows that are classified correctly (Zhang, Shen and Awasthi 2020). See `descend` for the stages.
-
-    Examples
-    --------
-    >>> from thresher.experiments import SimulationSpec, run_simulation
-    >>> spec = SimulationSpec(n_features=50, sparsity=3, noise_rate=0.1, adversary="label-flip",
-    ...                       label_budget=800, method="zhang-shen-awasthi")
-    >>> run_simulation(spec, seed=0).error < 0.03
-    True
     """
     return _learn(source, task, drift=0.5 - task.noise_rate)
 
@@ -99,14 +91,6 @@ def learn_perceptron(source: Source, task: Task, _rng: np.random.Generator) -> F
     (−y/2 + 1/2)·x, the gradient of bounded noise at rate 0 (Shen 2021, "On the power of localized
     Perceptron for label-optimal learning of halfspaces with adversarial noise"). Same stages; the
     noise rate is not used.
-
-    Examples
-    --------
-    >>> from thresher.experiments import SimulationSpec, run_simulation
-    >>> spec = SimulationSpec(n_features=50, sparsity=3, noise_rate=0.05, adversary="label-flip",
-    ...                       label_budget=800, method="localized-perceptron")
-    >>> run_simulation(spec, seed=0).error < 0.03
-    True
     """
     return _learn(source, task, drift=0.5)
 
@@ -225,7 +209,7 @@ METHODS = (
         title="Zhang–Shen–Awasthi 2020",
         learn=learn_bounded_noise,
         is_active=True,
-        is_sparse=True,
+        needs_sparsity=True,
         claim="bounded label noise below 1/2; no planted rows",
         world=FLIPS.at_most(0.02, beats="l1-logistic"),
     ),
@@ -234,7 +218,7 @@ METHODS = (
         title="Localized perceptron (Shen 2021)",
         learn=learn_perceptron,
         is_active=True,
-        is_sparse=True,
+        needs_sparsity=True,
         claim="adversarial label noise Ω(ε); no planted rows",
         world=FLIPS.at_most(0.02, beats="l1-logistic"),
     ),

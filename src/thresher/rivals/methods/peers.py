@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -30,7 +30,7 @@ from thresher.geometry import Band, hard_threshold
 from thresher.learning import PracticalSchedule, Task
 from thresher.oracles import DrawRequest
 from thresher.rivals.classifiers import CLASSIFIERS, make_classifier
-from thresher.rivals.methods.method import Method, Source, dense_rows, draw_sample, unit
+from thresher.rivals.methods.method import Learn, Method, Source, dense_rows, draw_sample, unit
 from thresher.rivals.worlds import CLEAN, FLIPS
 from thresher.validation import FloatArray
 
@@ -49,54 +49,33 @@ CONCAVITY = 10.0  # gamma of the minimax concave penalty; set by hand
 POOL_PER_LABEL, FIRST_SHARE, N_BATCHES = 5, 0.2, 10  # of margin sampling
 
 
-@dataclass(frozen=True)
-class TableFit:
+def from_table(fit: Fit) -> Learn:
     """What fits labeled rows of two classes, as a method that learns from a source.
 
-    Parameters
-    ----------
-    fit : returns the coefficients for rows, labels, a task and a seed
-
-    Examples
-    --------
-    >>> from thresher.experiments import SimulationSpec, run_simulation
-    >>> spec = SimulationSpec(n_features=30, sparsity=2, label_budget=500, method="trimmed-mean")
-    >>> run_simulation(spec, seed=0).error < 0.03
-    True
+    Its answer is the coefficients at unit length; of a single class, its label times the mean row.
     """
 
-    fit: Fit
-
-    def __call__(self, source: Source, task: Task, rng: np.random.Generator) -> FloatArray:
-        """The coefficients at unit length; of a single class, its label times the mean row."""
+    def learn(source: Source, task: Task, rng: np.random.Generator) -> FloatArray:
         X, y = draw_sample(source, task)
         if np.all(y == y[0]):  # scikit-learn's classifiers need two classes
             return unit(y[0] * X.mean(axis=0))
-        coef = self.fit(X, y, task, int(rng.integers(2**31)))
+        coef = fit(X, y, task, int(rng.integers(2**31)))
         return unit(np.asarray(coef, dtype=np.float64).ravel())
 
+    return learn
 
-@dataclass(frozen=True)
-class CutAndRefit:
+
+def cut_and_refit(fit: Fit) -> Fit:
     """A fit, repeated on the s features that had the largest coefficients.
-
-    Parameters
-    ----------
-    fit : returns the coefficients for rows, labels, a task and a seed
 
     Examples
     --------
-    >>> fit = CutAndRefit(lambda X, y, task, seed: y @ X)
+    >>> fit = cut_and_refit(lambda X, y, task, seed: y @ X)
     >>> task = Task(n_features=3, sparsity=1, noise_rate=0.0)
     >>> fit(np.array([[1.0, 2.0, 0.0], [0.0, -3.0, 1.0]]), np.array([1.0, -1.0]), task, 0)
     array([0., 5., 0.])
     """
-
-    fit: Fit
-
-    def __call__(self, X: FloatArray, y: FloatArray, task: Task, seed: int) -> FloatArray:
-        """The coefficients, at most s of them not zero."""
-        return refit_largest(self.fit(X, y, task, seed), self.fit, X, y, task, seed)
+    return lambda X, y, task, seed: refit_largest(fit(X, y, task, seed), fit, X, y, task, seed)
 
 
 def refit_largest(
@@ -177,8 +156,9 @@ def fit_confident(X: FloatArray, y: FloatArray, _task: Task, seed: int) -> Any:
     return base.fit(X[~is_wrong], y[~is_wrong]).coef_
 
 
-@dataclass(frozen=True)
-class MarginSampling:
+def learn_near_margin(
+    choose: Choose, refit: Fit | None, source: Source, task: Task, rng: np.random.Generator
+) -> FloatArray:
     """L1 logistic regression on labels of the rows that it is least sure of.
 
     It draws the most rows that Thresher draws in a phase, or five per label if that is more. A
@@ -190,49 +170,26 @@ class MarginSampling:
     ----------
     choose : which rows to label next
     refit : the last fit, on the s features with the largest coefficients; None: no such fit
-
-    Examples
-    --------
-    >>> from thresher.experiments import SimulationSpec, run_simulation
-    >>> spec = SimulationSpec(n_features=40, sparsity=2, label_budget=200, method="margin-sampling")
-    >>> run_simulation(spec, seed=0).error < 0.04
-    True
     """
-
-    choose: Choose
-    refit: Fit | None = None
-
-    def __call__(self, source: Source, task: Task, rng: np.random.Generator) -> FloatArray:
-        """The coefficients at unit length; of a single class, its label times the mean row."""
-        pool = source.draw(pool_request(task))
-        rows = dense_rows(pool.X)
-        n_labels = min(_n_labels(task), pool.n_rows)
-        n_first = min(n_labels, max(2, round(FIRST_SHARE * n_labels)))
-        labels = np.full(pool.n_rows, np.nan)
-        labels[:n_first] = source.reveal(pool.ids[:n_first])
-        seed = int(rng.integers(2**31))
-        if np.unique(labels[:n_first]).size < 2:
-            return unit(labels[0] * rows[:n_first].mean(axis=0))
-        base = _tuned_logistic(rows[:n_first], labels[:n_first], seed)
-        for batch in np.array_split(np.arange(n_first, n_labels), N_BATCHES):
-            if batch.size:
-                chosen = self.choose(rows, labels, base, batch.size, seed)
-                labels[chosen] = source.reveal(pool.ids[chosen])
-        X, y = rows[~np.isnan(labels)], labels[~np.isnan(labels)]
-        coef = np.ravel(base.fit(X, y).coef_)
-        if self.refit is not None:
-            coef = refit_largest(coef, self.refit, X, y, task, seed)
-        return unit(coef)
-
-
-def _n_labels(task: Task) -> int:
-    return task.label_budget or PracticalSchedule().n_labels(task)
-
-
-def pool_request(task: Task) -> DrawRequest:
-    """The request for the unlabeled rows of margin sampling."""
-    n_rows = max(POOL_PER_LABEL * _n_labels(task), PracticalSchedule().max_unlabeled)
-    return DrawRequest(n_rows=n_rows, band=Band(np.zeros(task.n_features), np.inf))
+    n_labels = task.label_budget or PracticalSchedule().n_labels(task)
+    n_rows = max(POOL_PER_LABEL * n_labels, PracticalSchedule().max_unlabeled)
+    everywhere = Band(np.zeros(task.n_features), np.inf)
+    pool = source.draw(DrawRequest(n_rows=n_rows, band=everywhere))
+    rows, n_labels = dense_rows(pool.X), min(n_labels, pool.n_rows)
+    n_first = min(n_labels, max(2, round(FIRST_SHARE * n_labels)))
+    labels = np.full(pool.n_rows, np.nan)
+    labels[:n_first] = source.reveal(pool.ids[:n_first])
+    seed = int(rng.integers(2**31))
+    if np.unique(labels[:n_first]).size < 2:
+        return unit(labels[0] * rows[:n_first].mean(axis=0))
+    base = _tuned_logistic(rows[:n_first], labels[:n_first], seed)
+    for batch in np.array_split(np.arange(n_first, n_labels), N_BATCHES):
+        if batch.size:
+            chosen = choose(rows, labels, base, batch.size, seed)
+            labels[chosen] = source.reveal(pool.ids[chosen])
+    X, y = rows[~np.isnan(labels)], labels[~np.isnan(labels)]
+    coef = np.ravel(base.fit(X, y).coef_)
+    return unit(coef if refit is None else refit_largest(coef, refit, X, y, task, seed))
 
 
 def nearest_rows(
@@ -281,7 +238,7 @@ def with_cut(method: Method, learn: Any) -> tuple[Method, Method]:
         name=f"{method.name}-cut",
         title=f"{method.title}, cut to s features",
         learn=learn,
-        is_sparse=True,
+        needs_sparsity=True,
     )
     return method, cut
 
@@ -292,13 +249,13 @@ def _of_classifier(name: str) -> tuple[Method, ...]:
     method = Method(
         name,
         row.title,
-        TableFit(fit),
+        from_table(fit),
         row.claim,
-        is_sparse=row.is_sparse,
+        needs_sparsity=row.needs_sparsity,
         imports=IMPORTS,
         world=row.world,
     )
-    return (method,) if row.is_sparse else with_cut(method, TableFit(CutAndRefit(fit)))
+    return (method,) if row.needs_sparsity else with_cut(method, from_table(cut_and_refit(fit)))
 
 
 _FROM_CLASSIFIERS = tuple(method for name in CLASSIFIERS for method in _of_classifier(name))
@@ -306,13 +263,13 @@ _MARGIN_SAMPLING = with_cut(
     Method(
         name="margin-sampling",
         title="Margin sampling, L1 logistic regression",
-        learn=MarginSampling(nearest_rows),
+        learn=partial(learn_near_margin, nearest_rows, None),
         claim="few labels, if they are true",
         is_active=True,
         imports=IMPORTS,
         world=CLEAN.at_most(0.01, beats="l1-logistic"),
     ),
-    MarginSampling(nearest_rows, refit=partial(fit_classifier, "l1-logistic")),
+    partial(learn_near_margin, nearest_rows, partial(fit_classifier, "l1-logistic")),
 )
 # By the package that they come from, as Python imports it.
 _FROM_PACKAGES = {
@@ -320,9 +277,9 @@ _FROM_PACKAGES = {
         Method(
             name="skglm-mcp",
             title="Logistic regression with a concave penalty (skglm)",
-            learn=TableFit(fit_mcp),
+            learn=from_table(fit_mcp),
             claim="no planted rows",
-            is_sparse=True,
+            needs_sparsity=True,
             imports=IMPORTS,
             world=CLEAN.at_most(0.02, beats="averaging"),
         ),
@@ -331,9 +288,9 @@ _FROM_PACKAGES = {
         Method(
             name="abess",
             title="Best subset of features (abess)",
-            learn=TableFit(fit_best_subset),
+            learn=from_table(fit_best_subset),
             claim="no planted rows",
-            is_sparse=True,
+            needs_sparsity=True,
             imports=IMPORTS,
             world=CLEAN.at_most(0.02, beats="averaging"),
         ),
@@ -342,18 +299,18 @@ _FROM_PACKAGES = {
         Method(
             name="confident-learning",
             title="Confident learning (cleanlab), L1 logistic regression",
-            learn=TableFit(fit_confident),
+            learn=from_table(fit_confident),
             claim="labels that are wrong at random within a class",
             imports=IMPORTS,
             world=FLIPS.at_most(0.06, beats="linear-svm"),
         ),
-        TableFit(CutAndRefit(fit_confident)),
+        from_table(cut_and_refit(fit_confident)),
     ),
     "skactiveml": (
         Method(
             name="uncertainty-sampling",
             title="Uncertainty sampling (scikit-activeml)",
-            learn=MarginSampling(choose_by_package),
+            learn=partial(learn_near_margin, choose_by_package, None),
             claim="few labels, if they are true",
             is_active=True,
             imports=IMPORTS,

@@ -29,7 +29,7 @@ from thresher.errors import LearningStopped
 from thresher.learning import Phase, PhaseOutcome, PracticalSchedule, Task, complete, learn
 from thresher.learning.history import History
 from thresher.learning.practical import draw_limits
-from thresher.rivals.methods.averages import KlivansLongServedio
+from thresher.rivals.methods.averages import learn_without_outliers
 from thresher.rivals.methods.method import Learn, Method, Source
 from thresher.rivals.worlds import DENSE, DENSE_TILT, FLIPS, MARGIN
 from thresher.validation import FloatArray
@@ -98,13 +98,6 @@ class PhaseLoop:
     is_dense : whether every feature may matter: s = d
     is_realizable : whether it assumes that all labels are true: η = 0
     start : the method that replaces the first phase, with its labels; None: the hinge loss
-
-    Examples
-    --------
-    >>> from thresher.experiments import SimulationSpec, run_simulation
-    >>> spec = SimulationSpec(n_features=40, sparsity=3, label_budget=300, method="zhang-2018")
-    >>> run_simulation(spec, seed=0).error < 0.01
-    True
     """
 
     schedule: LoopSchedule
@@ -145,25 +138,18 @@ class PhaseLoop:
 # matters, but with six per feature most budgets leave no second phase.
 DENSE_LABELS = 1.0
 
+ZHANG = PhaseLoop(LoopSchedule(remove_outliers=False, prune_rows=False, sample_labels=False))
 BALCAN_LONG = PhaseLoop(
-    LoopSchedule(
-        remove_outliers=False,
-        prune_rows=False,
-        sample_labels=False,
-        min_labels_per_phase=DENSE_LABELS,
-    ),
-    is_dense=True,
-    is_realizable=True,
+    replace(ZHANG.schedule, min_labels_per_phase=DENSE_LABELS), is_dense=True, is_realizable=True
 )
+# Departure: their l1 constraint is ‖w‖₁ ≤ √s. The ball of radius 2√s around the last halfspace is
+# the smallest one around it that contains theirs; the hinge solver takes only balls around it.
+AWASTHI_ET_AL = PhaseLoop(replace(ZHANG.schedule, shrink_l1_radius=False))
 HINGE_START = PhaseLoop(
     LoopSchedule(sparse_removal=False, prune_rows=False, min_labels_per_phase=DENSE_LABELS),
     is_dense=True,
 )
-AWASTHI_BALCAN_LONG = replace(HINGE_START, start=KlivansLongServedio())
-ZHANG = PhaseLoop(LoopSchedule(remove_outliers=False, prune_rows=False, sample_labels=False))
-# Departure: their l1 constraint is ‖w‖₁ ≤ √s. The ball of radius 2√s around the last halfspace is
-# the smallest one around it that contains theirs; the hinge solver takes only balls around it.
-AWASTHI_ET_AL = PhaseLoop(replace(ZHANG.schedule, shrink_l1_radius=False))
+AWASTHI_BALCAN_LONG = replace(HINGE_START, start=learn_without_outliers)
 ZENG_SHEN = PhaseLoop(LoopSchedule(localize=False, sample_labels=False))
 
 METHODS = (
@@ -180,7 +166,7 @@ METHODS = (
         title="Awasthi et al. 2016",
         learn=AWASTHI_ET_AL,
         is_active=True,
-        is_sparse=True,
+        needs_sparsity=True,
         claim="Ω(ε) adversarial label noise",
         world=FLIPS.at_most(0.025, beats="l1-logistic"),
     ),
@@ -205,7 +191,7 @@ METHODS = (
         title="Zhang 2018",
         learn=ZHANG,
         is_active=True,
-        is_sparse=True,
+        needs_sparsity=True,
         claim="Ω(ε) adversarial label noise, from Õ(s) labels",
         world=FLIPS.at_most(0.025, beats="l1-logistic"),
     ),
@@ -213,7 +199,7 @@ METHODS = (
         name="zeng-shen",
         title="Zeng–Shen 2025",
         learn=ZENG_SHEN,
-        is_sparse=True,
+        needs_sparsity=True,
         claim="a constant rate of malicious noise, given a margin",
         world=MARGIN.at_most(0.001, beats="averaging-of-all-rows"),
     ),

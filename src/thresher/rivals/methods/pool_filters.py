@@ -7,7 +7,7 @@ nothing and are many, and show less variance by chance. Thresher uses them; here
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -18,115 +18,81 @@ from thresher.errors import LearningStopped
 from thresher.geometry import Band, hard_threshold
 from thresher.learning import PracticalSchedule, Task
 from thresher.oracles import DrawRequest, IdArray
-from thresher.rivals.methods.averages import KlivansLongServedio
-from thresher.rivals.methods.filters import filter_weights, filtered_mean, without_surplus
+from thresher.rivals.methods.averages import weights_without_outliers
+from thresher.rivals.methods.filters import (
+    MAX_DIRTY_SHARE,
+    dirty_share,
+    filter_weights,
+    filtered_mean,
+    near_boundary,
+    unstretched,
+    without_surplus,
+)
 from thresher.rivals.methods.method import Method, Source, dense_rows, label_budget, unit
 from thresher.rivals.worlds import DENSE_TILT, HIJACK
 from thresher.solvers.eigen import top_eigenpairs
-from thresher.validation import FloatArray, check_count, check_fraction, check_positive
+from thresher.validation import FloatArray
 
 # Weights in [0, 1] for isotropic rows, a task, and the largest fraction that may be planted.
 Weigh: TypeAlias = Callable[[FloatArray, Task, float], FloatArray]
 
+FIRST_LABEL_SHARE = 0.5  # for the first mean; the repeats share the others
+LEAST_WIDTH = 0.03  # of the last repeat
 _REACH = 3.0  # of the accepted rows along the last halfspace, in standard deviations
 _MAX_ROUNDS = 40
 _CHANCE_MARGIN = 1.2  # over the moments that clean rows show by chance; set by hand
 
 
-@dataclass(frozen=True)
-class FilteredPool:
+def learn_from_pool(
+    weigh: Weigh, n_repeats: int, source: Source, task: Task, rng: np.random.Generator
+) -> FloatArray:
     """The mean of y·x over rows that pass a filter, cut to s, and refined near its own boundary.
 
-    The localization is that of Diakonikolas, Kane and Stewart (see `DiakonikolasKaneStewart`), with
-    three changes. Each repeat draws new unlabeled rows near the boundary, the number that Thresher
-    draws in a phase, and filters them before it buys labels. Each halfspace is cut to the s largest
+    The localization is that of Diakonikolas, Kane and Stewart (see `learn_localized`), with three
+    changes. Each repeat draws new unlabeled rows near the boundary, the number that Thresher draws
+    in a phase, and filters them before it buys labels. Each halfspace is cut to the s largest
     entries. So a repeat needs labels in proportion to s, and there is no rule that asks for 2d. The
     repeats are few, because each needs enough labels to find the right features, and narrow.
 
-    Parameters
-    ----------
-    weigh : the filter
-    n_repeats : number of localized repeats after the first mean
-    first_label_share : share of the labels for the first mean; the repeats share the others
-    least_width : standard deviation, along the last halfspace, of the rows of the last repeat
-    max_dirty_share : the last repeat is wider if an adversary could own more of its rows
+    Raises
+    ------
+    LearningStopped : the source has no row
+    """
+    halfspace = np.zeros(task.n_features)
+    for width, n_labels in plan_repeats(task, n_repeats):
+        X, ids = localized_rows(source, task, halfspace, width, rng)
+        if len(X) == 0:
+            break
+        share = dirty_share(task.noise_rate, width)
+        chosen = sample_by_weight(weigh(X, task, share), n_labels, rng)
+        labels = source.reveal(ids[chosen])
+        mean = filtered_mean(labels[:, None] * X[chosen], share)
+        halfspace = unit(hard_threshold(unstretched(mean, halfspace, width), task.sparsity))
+    if not halfspace.any():
+        raise LearningStopped("the source gave no row to learn from")
+    return halfspace
+
+
+def plan_repeats(task: Task, n_repeats: int) -> list[tuple[float, int]]:
+    """The widths of the first mean and of the repeats, with their numbers of labels.
+
+    A width is the standard deviation of clean rows along the last halfspace. The last repeat is
+    wider if an adversary could own too many of its rows.
 
     Examples
     --------
-    >>> from thresher.experiments import SimulationSpec, run_simulation
-    >>> spec = SimulationSpec(n_features=50, sparsity=3, noise_rate=0.05, label_budget=400,
-    ...     adversary="on-support-tilt", method="diakonikolas-kane-stewart-strengthened")
-    >>> run_simulation(spec, seed=0).error < 0.04
-    True
+    >>> task = Task(n_features=500, sparsity=10, noise_rate=0.08, label_budget=1500)
+    >>> [(round(width, 2), n_labels) for width, n_labels in plan_repeats(task, 2)]
+    [(1.0, 750), (0.45, 375), (0.2, 375)]
     """
-
-    weigh: Weigh
-    n_repeats: int = 0
-    first_label_share: float = 0.5
-    least_width: float = 0.03
-    max_dirty_share: float = 0.3
-
-    def __post_init__(self) -> None:
-        check_count(self.n_repeats, "n_repeats", minimum=0)
-        check_fraction(self.first_label_share, "first_label_share")
-        check_positive(self.least_width, "least_width")
-        check_fraction(self.max_dirty_share, "max_dirty_share")
-
-    def __call__(self, source: Source, task: Task, rng: np.random.Generator) -> FloatArray:
-        """The halfspace, of unit length.
-
-        Raises
-        ------
-        LearningStopped : the source has no row
-        """
-        halfspace = np.zeros(task.n_features)
-        for width, n_labels in self.steps(task):
-            X, ids = localized_rows(source, task, halfspace, width, rng)
-            if len(X) == 0:
-                break
-            share = dirty_share(task.noise_rate, width)
-            chosen = sample_by_weight(self.weigh(X, task, share), n_labels, rng)
-            labels = source.reveal(ids[chosen])
-            mean = filtered_mean(labels[:, None] * X[chosen], share)
-            mean += (1 / width - 1) * float(mean @ halfspace) * halfspace
-            halfspace = unit(hard_threshold(mean, task.sparsity))
-        if not halfspace.any():
-            raise LearningStopped("the source gave no row to learn from")
-        return halfspace
-
-    def steps(self, task: Task) -> list[tuple[float, int]]:
-        """The widths of the first mean and of the repeats, with their numbers of labels.
-
-        Examples
-        --------
-        >>> task = Task(n_features=500, sparsity=10, noise_rate=0.08, label_budget=1500)
-        >>> [(round(width, 2), n) for width, n in FilteredPool(no_filter, n_repeats=2).steps(task)]
-        [(1.0, 750), (0.45, 375), (0.2, 375)]
-        """
-        n_labels, odds = label_budget(task), self.max_dirty_share / (1 - self.max_dirty_share)
-        narrowest = max(self.least_width, task.noise_rate / (1 - task.noise_rate) / odds)
-        n_first = max(1, round(self.first_label_share * n_labels))
-        n_each = (n_labels - n_first) // max(self.n_repeats, 1)
-        if self.n_repeats == 0 or n_each == 0 or narrowest >= 1:
-            return [(1.0, n_labels)]
-        fractions = np.arange(1, self.n_repeats + 1) / self.n_repeats
-        return [(1.0, n_first), *((width, n_each) for width in (narrowest**fractions).tolist())]
-
-
-def no_filter(X: FloatArray, _task: Task, _share: float) -> FloatArray:
-    """Full weight for every row."""
-    return np.ones(len(X))
-
-
-def dirty_share(noise_rate: float, width: float) -> float:
-    """The planted share of the accepted rows if every planted row is accepted.
-
-    Examples
-    --------
-    >>> dirty_share(0.1, 1.0), round(dirty_share(0.1, 0.25), 3)
-    (0.1, 0.308)
-    """
-    return noise_rate / (noise_rate + (1 - noise_rate) * width)
+    n_labels, odds = label_budget(task), MAX_DIRTY_SHARE / (1 - MAX_DIRTY_SHARE)
+    narrowest = max(LEAST_WIDTH, task.noise_rate / (1 - task.noise_rate) / odds)
+    n_first = max(1, round(FIRST_LABEL_SHARE * n_labels))
+    n_each = (n_labels - n_first) // max(n_repeats, 1)
+    if n_repeats == 0 or n_each == 0 or narrowest >= 1:
+        return [(1.0, n_labels)]
+    fractions = np.arange(1, n_repeats + 1) / n_repeats
+    return [(1.0, n_first), *((width, n_each) for width in (narrowest**fractions).tolist())]
 
 
 def sample_by_weight(
@@ -161,10 +127,8 @@ def localized_rows(
     X = dense_rows(drawn.X)
     if not is_local:
         return X, drawn.ids
-    places = X @ halfspace
-    accepted = np.flatnonzero(rng.random(len(X)) < np.exp(-(places**2) * (width**-2 - 1) / 2))
-    stretched = X[accepted] + (1 / width - 1) * np.outer(places[accepted], halfspace)
-    return stretched, drawn.ids[accepted]
+    kept, stretched = near_boundary(X, halfspace, width, rng)
+    return stretched, drawn.ids[kept]
 
 
 # -- the filters -----------------------------------------------------------------------------------
@@ -177,7 +141,7 @@ def weigh_by_variance(X: FloatArray, _task: Task, share: float) -> FloatArray:
 
 def weigh_by_deletion(X: FloatArray, _task: Task, _share: float) -> FloatArray:
     """The deletion of Klivans, Long and Servedio 2009."""
-    return KlivansLongServedio().weights_without_outliers(X, np.ones(len(X)))
+    return weights_without_outliers(X, np.ones(len(X)))
 
 
 def weigh_by_sparse_moments(X: FloatArray, task: Task, share: float) -> FloatArray:
@@ -280,36 +244,36 @@ METHODS = (
     Method(
         name="klivans-long-servedio-strengthened",
         title="Klivans–Long–Servedio 2009, on unlabeled rows",
-        learn=FilteredPool(weigh_by_deletion),
+        learn=partial(learn_from_pool, weigh_by_deletion, 0),
         is_active=True,
-        is_sparse=True,
+        needs_sparsity=True,
         claim="Ω(ε²/log(d/ε)) malicious noise, uniform on the ball",
         world=DENSE_TILT.at_most(0.05, beats="averaging-of-all-rows"),
     ),
     Method(
         name="diakonikolas-kane-stewart-strengthened",
         title="Diakonikolas–Kane–Stewart 2018, on unlabeled rows, localized sparsely",
-        learn=FilteredPool(weigh_by_variance, n_repeats=2),
+        learn=partial(learn_from_pool, weigh_by_variance, 2),
         is_active=True,
-        is_sparse=True,
+        needs_sparsity=True,
         claim="O(η) error, Gaussian",
         world=HIJACK.at_most(0.015, beats="diakonikolas-kane-stewart"),
     ),
     Method(
         name="sparse-filter",
         title="Sparse filter (Diakonikolas et al. 2019), on unlabeled rows",
-        learn=FilteredPool(weigh_by_sparse_moments),
+        learn=partial(learn_from_pool, weigh_by_sparse_moments, 0),
         is_active=True,
-        is_sparse=True,
+        needs_sparsity=True,
         claim="O(η√log(1/η)) error, Gaussian, sparse",
         world=HIJACK.at_most(0.06, beats="averaging-of-all-rows"),
     ),
     Method(
         name="sparse-filter-localized",
         title="Sparse filter (Diakonikolas et al. 2019), on unlabeled rows, localized sparsely",
-        learn=FilteredPool(weigh_by_sparse_moments, n_repeats=2),
+        learn=partial(learn_from_pool, weigh_by_sparse_moments, 2),
         is_active=True,
-        is_sparse=True,
+        needs_sparsity=True,
         claim="O(η√log(1/η)) error, Gaussian, sparse",
         world=HIJACK.at_most(0.015, beats="sparse-filter"),
     ),

@@ -34,14 +34,6 @@ def learn(source: Source, task: Task, rng: np.random.Generator) -> FloatArray:
     The loop is that of Awasthi, Balcan and Long without its own removal. Its source keeps each row
     with probability equal to its weight, so that a uniform sample of what is left is the paper's
     sample by weight.
-
-    Examples
-    --------
-    >>> from thresher.experiments import SimulationSpec, run_simulation
-    >>> spec = SimulationSpec(n_features=20, sparsity=3, noise_rate=0.05, adversary="linf-hijack",
-    ...                       label_budget=1000, method="shen-2023")
-    >>> run_simulation(spec, seed=0).error < 0.05
-    True
     """
     return LOOP(ThinnedSource(source, rng), task, rng)
 
