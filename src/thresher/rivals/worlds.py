@@ -2,7 +2,9 @@
 
 A method meant for label noise, or for a dense target and many rows, is not refuted by planted rows
 in 500 features. Its entry names the world that it is made for, and
-tests/rivals/methods/test_worlds.py checks that it does well there. The worlds are small.
+tests/rivals/methods/test_worlds.py checks on seeds 0 to 2 that it does well there. The bounds come
+from other seeds: 1.5 times the second largest error on seeds 100 to 109, rounded up to 0.001. The
+worlds are small.
 """
 
 from __future__ import annotations

@@ -107,6 +107,6 @@ METHODS = (
         needs_sparsity=True,
         claim="Ω(ε/d) malicious noise, any distribution",
         imports=("scipy.optimize",),
-        world=FEW_PLANTED.at_most(0.04, beats="averaging-of-all-rows"),
+        world=FEW_PLANTED.at_most(0.047, beats="averaging-of-all-rows"),
     ),
 )

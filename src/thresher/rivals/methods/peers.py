@@ -267,7 +267,7 @@ _MARGIN_SAMPLING = with_cut(
         claim="few labels, if they are true",
         is_active=True,
         imports=IMPORTS,
-        world=CLEAN.at_most(0.01, beats="l1-logistic"),
+        world=CLEAN.at_most(0.009, beats="l1-logistic"),
     ),
     partial(learn_near_margin, nearest_rows, partial(fit_classifier, "l1-logistic")),
 )
@@ -281,7 +281,7 @@ _FROM_PACKAGES = {
             claim="no planted rows",
             needs_sparsity=True,
             imports=IMPORTS,
-            world=CLEAN.at_most(0.02, beats="averaging"),
+            world=CLEAN.at_most(0.006, beats="averaging"),
         ),
     ),
     "abess": (
@@ -292,7 +292,7 @@ _FROM_PACKAGES = {
             claim="no planted rows",
             needs_sparsity=True,
             imports=IMPORTS,
-            world=CLEAN.at_most(0.02, beats="averaging"),
+            world=CLEAN.at_most(0.008, beats="averaging"),
         ),
     ),
     "cleanlab": with_cut(
@@ -302,7 +302,7 @@ _FROM_PACKAGES = {
             learn=from_table(fit_confident),
             claim="labels that are wrong at random within a class",
             imports=IMPORTS,
-            world=FLIPS.at_most(0.06, beats="linear-svm"),
+            world=FLIPS.at_most(0.078, beats="linear-svm"),
         ),
         from_table(cut_and_refit(fit_confident)),
     ),
@@ -314,7 +314,7 @@ _FROM_PACKAGES = {
             claim="few labels, if they are true",
             is_active=True,
             imports=IMPORTS,
-            world=CLEAN.at_most(0.01, beats="l1-logistic"),
+            world=CLEAN.at_most(0.009, beats="l1-logistic"),
         ),
     ),
 }

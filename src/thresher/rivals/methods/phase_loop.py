@@ -159,7 +159,7 @@ METHODS = (
         learn=BALCAN_LONG,
         is_active=True,
         claim="no noise; labels grow with log(1/ε)",
-        world=DENSE.at_most(0.01, beats="averaging-of-all-rows"),
+        world=DENSE.at_most(0.007, beats="averaging-of-all-rows"),
     ),
     Method(
         name="awasthi-et-al-2016",
@@ -168,7 +168,7 @@ METHODS = (
         is_active=True,
         needs_sparsity=True,
         claim="Ω(ε) adversarial label noise",
-        world=FLIPS.at_most(0.025, beats="l1-logistic"),
+        world=FLIPS.at_most(0.018, beats="l1-logistic"),
     ),
     Method(
         name="awasthi-balcan-long",
@@ -176,7 +176,7 @@ METHODS = (
         learn=AWASTHI_BALCAN_LONG,
         is_active=True,
         claim="Ω(ε) malicious noise, from d² rows",
-        world=DENSE_TILT.at_most(0.01, beats="klivans-long-servedio"),
+        world=DENSE_TILT.at_most(0.007, beats="klivans-long-servedio"),
     ),
     Method(
         name="awasthi-balcan-long-hinge-start",
@@ -184,7 +184,7 @@ METHODS = (
         learn=HINGE_START,
         is_active=True,
         claim="Ω(ε) malicious noise, from d² rows",
-        world=DENSE_TILT.at_most(0.01, beats="klivans-long-servedio"),
+        world=DENSE_TILT.at_most(0.007, beats="klivans-long-servedio"),
     ),
     Method(
         name="zhang-2018",
@@ -193,7 +193,7 @@ METHODS = (
         is_active=True,
         needs_sparsity=True,
         claim="Ω(ε) adversarial label noise, from Õ(s) labels",
-        world=FLIPS.at_most(0.025, beats="l1-logistic"),
+        world=FLIPS.at_most(0.023, beats="l1-logistic"),
     ),
     Method(
         name="zeng-shen",

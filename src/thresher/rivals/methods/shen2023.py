@@ -137,6 +137,6 @@ METHODS = (
         learn=learn,
         is_active=True,
         claim="Ω(ε) malicious noise, in nearly linear time",
-        world=DENSE_TILT.at_most(0.01, beats="klivans-long-servedio"),
+        world=DENSE_TILT.at_most(0.007, beats="klivans-long-servedio"),
     ),
 )
