@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from thresher.validation import FloatArray, Rows, check_count, is_sparse
 _N_FOLDS = 3
 
 
+@dataclass(eq=False, repr=False)
 class RefittingRival(LinearRival):
     """A rival around a base linear classifier; a subclass says which rows it is fitted on.
 
@@ -25,22 +27,12 @@ class RefittingRival(LinearRival):
     `random_state`.
     """
 
-    kept_rows_: NDArray[np.intp]
-
-    def __init__(
-        self,
-        noise_rate: float = 0.05,
-        *,
-        estimator: Any = None,
-        max_nonzeros: int | None = None,
-        standardize: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.noise_rate = noise_rate
-        self.estimator = estimator
-        self.max_nonzeros = max_nonzeros
-        self.standardize = standardize
-        self.random_state = random_state
+    noise_rate: float = 0.05
+    _: KW_ONLY
+    estimator: Any = None
+    max_nonzeros: int | None = None
+    standardize: bool = True
+    random_state: Any = None
 
     def _base(self, rows: Rows, signs: FloatArray) -> Any:
         """The classifier to refit, unfitted.
@@ -125,6 +117,7 @@ def rows_without_worst(badness: FloatArray, n_dropped: int, signs: FloatArray) -
     return np.flatnonzero(stays)
 
 
+@dataclass(eq=False, repr=False)
 class IterativeTrimmedLoss(RefittingRival):
     """A base classifier, refitted until stable on the (1 − noise_rate)n rows with the least loss.
 
@@ -164,26 +157,8 @@ class IterativeTrimmedLoss(RefittingRival):
     20
     """
 
-    n_iter_: int
-
-    def __init__(
-        self,
-        noise_rate: float = 0.05,
-        *,
-        estimator: Any = None,
-        max_nonzeros: int | None = None,
-        standardize: bool = True,
-        max_iter: int = 20,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            noise_rate,
-            estimator=estimator,
-            max_nonzeros=max_nonzeros,
-            standardize=standardize,
-            random_state=random_state,
-        )
-        self.max_iter = max_iter
+    _: KW_ONLY
+    max_iter: int = 20
 
     def _learn(self, rows: Rows, signs: FloatArray) -> tuple[FloatArray, float]:
         n_dropped = n_planted(self.noise_rate, signs.size)

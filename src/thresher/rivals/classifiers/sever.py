@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, svds
@@ -26,6 +26,7 @@ _SLOPES: dict[str, Callable[[FloatArray], FloatArray]] = {
 _DENSE_SIZE = 16  # up to this size the iterative solver has no room
 
 
+@dataclass(eq=False, repr=False)
 class Sever(RefittingRival):
     """A base classifier, fitted in rounds that drop the rows with the most unusual gradients.
 
@@ -69,28 +70,10 @@ class Sever(RefittingRival):
     20
     """
 
-    def __init__(
-        self,
-        noise_rate: float = 0.05,
-        *,
-        estimator: Any = None,
-        max_nonzeros: int | None = None,
-        loss: str = "logistic",
-        removal_factor: float = 1.5,
-        n_rounds: int = 4,
-        standardize: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            noise_rate,
-            estimator=estimator,
-            max_nonzeros=max_nonzeros,
-            standardize=standardize,
-            random_state=random_state,
-        )
-        self.loss = loss
-        self.removal_factor = removal_factor
-        self.n_rounds = n_rounds
+    _: KW_ONLY
+    loss: str = "logistic"
+    removal_factor: float = 1.5
+    n_rounds: int = 4
 
     def _learn(self, rows: Rows, signs: FloatArray) -> tuple[FloatArray, float]:
         if self.loss not in _SLOPES:

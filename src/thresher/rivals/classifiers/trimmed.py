@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from thresher.rivals.classifiers.linear import LinearRival, n_planted
 from thresher.validation import FloatArray, Rows, check_count, check_positive, is_sparse
 
 
+@dataclass(eq=False, repr=False)
 class TrimmedMean(LinearRival):
     """A halfspace from the largest entries of the coordinate-trimmed mean of y·x.
 
@@ -43,18 +45,11 @@ class TrimmedMean(LinearRival):
     array([3, 7])
     """
 
-    def __init__(
-        self,
-        sparsity: int = 10,
-        noise_rate: float = 0.05,
-        *,
-        standardize: bool = True,
-        fit_intercept: bool = True,
-    ) -> None:
-        self.sparsity = sparsity
-        self.noise_rate = noise_rate
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
+    sparsity: int = 10
+    noise_rate: float = 0.05
+    _: KW_ONLY
+    standardize: bool = True
+    fit_intercept: bool = True
 
     def _learn(self, rows: Rows, signs: FloatArray) -> tuple[FloatArray, float]:
         sparsity = check_count(self.sparsity, "sparsity")
@@ -88,6 +83,7 @@ def best_offset(scores: FloatArray, signs: FloatArray) -> float:
     return -float(cuts[best[np.argmin(np.abs(cuts[best]))]])
 
 
+@dataclass(eq=False, repr=False)
 class TrimmedHardThresholding(LinearRival):
     """Sparse logistic regression by gradient steps on coordinate-trimmed means of the gradients.
 
@@ -123,24 +119,13 @@ class TrimmedHardThresholding(LinearRival):
     array([3, 7])
     """
 
-    n_iter_: int
-
-    def __init__(
-        self,
-        sparsity: int = 10,
-        noise_rate: float = 0.05,
-        *,
-        standardize: bool = True,
-        fit_intercept: bool = True,
-        max_iter: int = 100,
-        tol: float = 1e-3,
-    ) -> None:
-        self.sparsity = sparsity
-        self.noise_rate = noise_rate
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
+    sparsity: int = 10
+    noise_rate: float = 0.05
+    _: KW_ONLY
+    standardize: bool = True
+    fit_intercept: bool = True
+    max_iter: int = 100
+    tol: float = 1e-3
 
     def _learn(self, rows: Rows, signs: FloatArray) -> tuple[FloatArray, float]:
         sparsity = check_count(self.sparsity, "sparsity")

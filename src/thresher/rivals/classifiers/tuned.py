@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -147,6 +147,7 @@ def _best(path: list[PathModel]) -> int:
     return int(np.argmax([point.score for point in path]))
 
 
+@dataclass(eq=False, repr=False)
 class SparseLogisticRegressionCV(TunedRival):
     """L1 logistic regression with the C that predicts held-out rows best.
 
@@ -176,18 +177,11 @@ class SparseLogisticRegressionCV(TunedRival):
     array([3, 7])
     """
 
-    def __init__(
-        self,
-        max_nonzeros: int | None = None,
-        *,
-        cv: int = 3,
-        standardize: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.max_nonzeros = max_nonzeros
-        self.cv = cv
-        self.standardize = standardize
-        self.random_state = random_state
+    max_nonzeros: int | None = None
+    _: KW_ONLY
+    cv: int = 3
+    standardize: bool = True
+    random_state: Any = None
 
     def _model(self, C: float) -> Any:
         return l1_logistic(C, self._seed)
@@ -198,6 +192,7 @@ class SparseLogisticRegressionCV(TunedRival):
         return _LOGISTIC_RANGE / slope if slope > 0 else np.ones(1)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LinearSVMCV(TunedRival):
     """A linear support vector machine with the C that predicts held-out rows best.
 
@@ -225,18 +220,10 @@ class LinearSVMCV(TunedRival):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        Cs: Any = None,
-        cv: int = 3,
-        standardize: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.Cs = Cs
-        self.cv = cv
-        self.standardize = standardize
-        self.random_state = random_state
+    Cs: Any = None
+    cv: int = 3
+    standardize: bool = True
+    random_state: Any = None
 
     def _model(self, C: float) -> Any:
         return LinearSVC(C=C, dual="auto", max_iter=_SVM_STEPS, random_state=self._seed)
