@@ -38,6 +38,7 @@ nitpicky = False  # backticks also mark things that are not Python objects
 
 # The reference: https addresses are never fetched, so there is no intersphinx.
 autosummary_generate = True
+autosummary_ignore_module_all = False  # public_names.rst lists what a module has in __all__
 autodoc_typehints = "none"  # the docstrings say what a parameter is
 autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"

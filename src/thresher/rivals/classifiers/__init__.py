@@ -14,7 +14,7 @@ To add a classifier, touch three files:
 3. tests/rivals/test_classifiers.py: an example, where it holds and where it breaks. The other tests
    there, and those of the methods, run for every classifier.
 
-A line in docs/api/rivals.md makes its page of the reference.
+Its page of the reference is generated.
 
 Its parameters have the names of the others' (`sparsity`, `noise_rate`, `standardize`,
 `fit_intercept`, `random_state`): `make_classifier` sets those that it has.
