@@ -3,13 +3,15 @@
 from thresher.simulate.adversaries import ADVERSARIES
 from thresher.simulate.adversaries.adaptive import InBandMass, MovedIntoBand, PlantedFeatures
 from thresher.simulate.adversaries.base import Adversary, PastDraw, View
-from thresher.simulate.adversaries.controls import FarClump, KearnsLiPair, LabelFlip, PointMass
-from thresher.simulate.adversaries.planted import (
+from thresher.simulate.adversaries.fixed_patterns import (
     CleanLabel,
+    FarClump,
     LinfHijack,
     OnSupportTilt,
+    PointMass,
     SparseSpike,
 )
+from thresher.simulate.adversaries.wrong_labels import KearnsLiPair, LabelFlip
 from thresher.simulate.conditional import Distribution
 from thresher.simulate.distributions import (
     ErrorEstimate,

@@ -5,13 +5,15 @@ from functools import partial
 
 from thresher.simulate.adversaries.adaptive import InBandMass, MovedIntoBand, PlantedFeatures
 from thresher.simulate.adversaries.base import Adversary
-from thresher.simulate.adversaries.controls import FarClump, KearnsLiPair, LabelFlip, PointMass
-from thresher.simulate.adversaries.planted import (
+from thresher.simulate.adversaries.fixed_patterns import (
     CleanLabel,
+    FarClump,
     LinfHijack,
     OnSupportTilt,
+    PointMass,
     SparseSpike,
 )
+from thresher.simulate.adversaries.wrong_labels import KearnsLiPair, LabelFlip
 
 
 def _moved(factory: Callable[..., Adversary], **options: object) -> MovedIntoBand:

@@ -11,6 +11,7 @@ from numpy.random import Generator
 from thresher.simulate.adversaries.base import (
     Adversary,
     Corrupted,
+    PatternAdversary,
     StrengthAdversary,
     View,
     check_adversary,
@@ -19,7 +20,6 @@ from thresher.simulate.adversaries.base import (
     place_in_band,
     random_labels,
     set_along,
-    unit,
 )
 from thresher.simulate.distributions import classify
 from thresher.validation import FloatArray, check_count
@@ -29,7 +29,7 @@ from thresher.validation import FloatArray, check_count
 class InBandMass(StrengthAdversary):
     """Every dirty row inside the band, against the learner's own error direction.
 
-    x = −y·c·v + t·w + noise, with v = unit(w* − (w*·w)w), t uniform in ±b, and noise that looks
+    x = −y·c·v + t·w + noise, with v ∝ w* − (w*·w)w, t uniform in ±b, and noise that looks
     clean in all directions but v and w. In phase 1 there is no w yet and v = w*.
 
     Parameters
@@ -53,8 +53,9 @@ class InBandMass(StrengthAdversary):
         if self.support_restricted:
             w[view.target == 0] = 0.0
         error = view.target - (view.target @ w) * w / (w @ w) if w.any() else view.target
+        length = float(np.linalg.norm(error))
         # A learner that is right leaves no error to aim at; any direction on the support will do.
-        return unit(error) if np.linalg.norm(error) > 1e-9 else orthogonal_on_support(view.target)
+        return error / length if length > 1e-9 else orthogonal_on_support(view.target)
 
     def corrupt(self, n_rows: int, view: View, rng: Generator) -> Corrupted:
         """Rows in the band with fair labels, or clean ones before the attack starts."""
@@ -70,7 +71,7 @@ class InBandMass(StrengthAdversary):
 
 
 @dataclass(frozen=True)
-class PlantedFeatures(StrengthAdversary):
+class PlantedFeatures(PatternAdversary):
     """False features inside the band: x = y·c·1_J/√s projected off w, plus clean-looking noise.
 
     Parameters
@@ -80,13 +81,17 @@ class PlantedFeatures(StrengthAdversary):
 
     strength: float = 3.0
 
+    def pattern(self, view: View) -> FloatArray:
+        """c·1_J/√s."""
+        return self.strength * decoy_direction(view.target)
+
+    def planted(self, clean: FloatArray, signed: FloatArray) -> FloatArray:
+        """The pattern on top of the clean entries."""
+        return clean + signed
+
     def corrupt(self, n_rows: int, view: View, rng: Generator) -> Corrupted:
         """Rows that make the decoys look informative, with fair labels."""
-        y = random_labels(n_rows, rng)
-        X = view.distribution.sample(n_rows, rng)
-        planted = self.strength * decoy_direction(view.target)
-        features = np.flatnonzero(planted)
-        X[:, features] += np.outer(y, planted[features])
+        X, y = super().corrupt(n_rows, view, rng)
         place_in_band(X, view, rng)
         return X, y
 

@@ -110,16 +110,25 @@ class StrengthAdversary:
         check_positive(self.strength, "strength")
 
 
-def unit(vector: FloatArray) -> FloatArray:
-    """The vector divided by its length; zeros stay zeros.
+class PatternAdversary(StrengthAdversary):
+    """Base of the attacks that plant one pattern, with the sign of a fair label, in clean rows."""
 
-    Examples
-    --------
-    >>> unit(np.array([3.0, 4.0]))
-    array([0.6, 0.8])
-    """
-    length = float(np.linalg.norm(vector))
-    return vector / length if length > 0 else vector
+    def pattern(self, view: View) -> FloatArray:
+        """The pattern of a positive row; where it is zero, rows stay clean."""
+        raise NotImplementedError
+
+    def planted(self, _clean: FloatArray, signed: FloatArray) -> FloatArray:
+        """The entries on the pattern's features, from the clean ones and label·pattern."""
+        return signed
+
+    def corrupt(self, n_rows: int, view: View, rng: Generator) -> Corrupted:
+        """Rows with the pattern, and fair labels."""
+        y = random_labels(n_rows, rng)
+        X = view.distribution.sample(n_rows, rng)
+        pattern = self.pattern(view)
+        features = np.flatnonzero(pattern)
+        X[:, features] = self.planted(X[:, features], np.outer(y, pattern[features]))
+        return X, y
 
 
 def orthogonal_on_support(target: FloatArray) -> FloatArray:
@@ -141,7 +150,7 @@ def orthogonal_on_support(target: FloatArray) -> FloatArray:
     direction = np.zeros_like(target)
     direction[features] = rng.standard_normal(features.size)
     direction -= float((direction @ target) / (target @ target)) * target
-    return unit(direction) if features.size > 1 else np.zeros_like(target)
+    return direction / np.linalg.norm(direction) if features.size > 1 else np.zeros_like(target)
 
 
 def decoy_features(target: FloatArray, n_decoys: int | None = None) -> NDArray[np.intp]:
@@ -166,9 +175,9 @@ def decoy_direction(target: FloatArray) -> FloatArray:
     >>> decoy_direction(np.array([1.0, 0.0]))
     array([0., 1.])
     """
-    direction = np.zeros_like(target)
-    direction[decoy_features(target)] = 1.0
-    return unit(direction)
+    direction, decoys = np.zeros_like(target), decoy_features(target)
+    direction[decoys] = 1 / np.sqrt(max(decoys.size, 1))
+    return direction
 
 
 def random_labels(n_rows: int, rng: Generator) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Attacks that a sound learner withstands, and one that no learner can withstand."""
+"""Clean rows with wrong labels: flips, which a sound learner withstands, and what none can."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from numpy.random import Generator
 
 from thresher.simulate.adversaries.base import (
     Corrupted,
-    StrengthAdversary,
     View,
-    entry_radius,
     orthogonal_on_support,
 )
 from thresher.simulate.conditional import Distribution, chunk_sizes, sample_features, sample_n_given
 from thresher.simulate.distributions import Gaussian, classify
-from thresher.validation import FloatArray, check_count, check_positive
+from thresher.validation import FloatArray, check_positive
 
 _NEAR = 0.25  # "near the boundary": about a fifth of clean rows are as near
 _FAR = 1.25  # "far from it": about a fifth of clean rows are as far
@@ -50,63 +48,6 @@ class LabelFlip:
         }
         X = sample_n_given(view.distribution, n_rows, features, conditions[self.where], rng)
         return X, -classify(X, view.target)
-
-
-@dataclass(frozen=True)
-class FarClump(StrengthAdversary):
-    """A clump far out on the negative side, labeled positive: x = −c·w* plus a little noise.
-
-    Parameters
-    ----------
-    strength : c, cut so that the clump's center passes pruning
-    noise_scale : standard deviation of the noise on every feature
-    """
-
-    strength: float = 4.0
-    noise_scale: float = 0.1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.noise_scale >= 0:
-            raise ValueError(f"noise_scale must be at least 0, got {self.noise_scale}")
-
-    def corrupt(self, n_rows: int, view: View, rng: Generator) -> Corrupted:
-        """Rows around −c·w*, all labeled +1."""
-        X = self.noise_scale * rng.standard_normal((n_rows, view.n_features))
-        X -= min(self.strength, strongest(view)) * view.target
-        return X, np.ones(n_rows)
-
-
-@dataclass(frozen=True)
-class PointMass(StrengthAdversary):
-    """One or two points in very many copies: −c·w* labeled +1, and c·w* labeled −1.
-
-    Equal rows have equal scores, so a cut-off at a quantile removes all of them or none.
-
-    Parameters
-    ----------
-    strength : c, cut so that the points pass pruning
-    n_points : 1 or 2 distinct points
-    """
-
-    strength: float = 4.0
-    n_points: int = 2
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if check_count(self.n_points, "n_points") > 2:
-            raise ValueError(f"n_points must be 1 or 2, got {self.n_points}")
-
-    def corrupt(self, n_rows: int, view: View, rng: Generator) -> Corrupted:
-        """Copies of the points, each with the label the target would not give it."""
-        y = np.where(rng.integers(0, self.n_points, size=n_rows) == 0, 1.0, -1.0)
-        center = min(self.strength, strongest(view)) * view.target
-        return -np.outer(y, center), y
-
-
-def strongest(view: View) -> float:
-    """The largest c for which c·w* passes pruning."""
-    return entry_radius(view) / float(np.abs(view.target).max())
 
 
 @dataclass(frozen=True)
