@@ -21,7 +21,7 @@ from thresher.experiments import (
     run_simulation,
     save_runs,
 )
-from thresher.experiments.observed import ObservedOracle
+from thresher.experiments.simulation import ObservedOracle
 from thresher.geometry import Band
 from thresher.learning import PhaseOutcome, PracticalSchedule
 from thresher.oracles import DrawRequest

@@ -40,7 +40,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> None:
     """Run the seeds and print what came out."""
     from thresher.experiments import SimulationSpec  # here, so that --help stays quick
-    from thresher.experiments.simulation_output import Output, simulate
+    from thresher.experiments.simulation_output import simulate
 
     with refusing_misuse():
         spec = SimulationSpec(
@@ -55,8 +55,8 @@ def _run(options: argparse.Namespace) -> None:
             target_error=options.target_error,
             method=options.method,
         )
-    output = Output(verbose=options.verbose, json=options.json, figure=options.figure)
-    simulate(spec, options.seeds, output)
+    files = {"json": options.json, "figure": options.figure}
+    simulate(spec, options.seeds, verbose=options.verbose, **files)
 
 
 VERB = Verb(

@@ -114,23 +114,16 @@ class SimulatedRun:
         return self.spec.error_floor
 
     def as_record(self) -> dict[str, Any]:
-        """The run as plain numbers, strings, lists and dictionaries."""
-        return {
-            **{name: getattr(self, name) for name in self.__dataclass_fields__},
-            "spec": self.spec.as_record(),
-            "versions": dict(self.versions),
-            "error_floor": self.error_floor,
-            "phases": [asdict(phase) for phase in self.phases],
-        }
+        """The run as plain numbers, strings, sequences and dictionaries."""
+        own = {"spec": self.spec.as_record(), "error_floor": self.error_floor}
+        return {**asdict(self), **own}
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> SimulatedRun:
         """The run that a record describes."""
-        own = {name: record[name] for name in cls.__dataclass_fields__ if name != "dirty_labels"}
-        own["dirty_labels"] = record.get("dirty_labels")
-        own["spec"] = SimulationSpec(**record["spec"])
-        own["phases"] = tuple(SimulatedPhase(**phase) for phase in record["phases"])
-        return cls(**own)
+        own = {name: record[name] for name in cls.__dataclass_fields__ if name in record}
+        phases = tuple(SimulatedPhase(**phase) for phase in record["phases"])
+        return cls(**{**own, "spec": SimulationSpec(**record["spec"]), "phases": phases})
 
 
 def save_runs(path: str | Path, runs: Iterable[SimulatedRun]) -> None:

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import platform
+import time
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 
-from thresher.experiments.observed import ObservedOracle, Stopwatch
+from thresher.errors import BudgetExceeded
 from thresher.experiments.records import SimulatedPhase, SimulatedRun
 from thresher.experiments.spec import THRESHER, SimulationSpec, plain
 from thresher.learning import ActiveLearner, PhaseOutcome
+from thresher.oracles import Draw, DrawRequest, IdArray
 from thresher.rivals.methods import METHODS
-from thresher.simulate import ErrorEstimate, MaliciousOracle, random_target
-from thresher.validation import check_count
+from thresher.simulate import MaliciousOracle, random_target
+from thresher.validation import FloatArray, check_count
 
 Observer = Callable[[PhaseOutcome], object]
 
 _FROM_OUTCOME = {field.name for field in fields(SimulatedPhase)} & {
     field.name for field in fields(PhaseOutcome)
 }
+_NO_ERROR = dict.fromkeys(("error", "error_standard_error"))
 
 
 def run_simulation(
@@ -51,7 +56,13 @@ def run_simulation(
     """
     streams = np.random.SeedSequence(check_count(seed, "seed", minimum=0)).spawn(3)
     target_rng, oracle_rng, learner_rng = map(np.random.default_rng, streams)
-    oracle = _make_oracle(spec, target_rng, oracle_rng)
+    oracle = MaliciousOracle(
+        distribution=spec.make_distribution(),
+        target=random_target(spec.n_features, spec.sparsity, target_rng),
+        noise_rate=spec.noise_rate,
+        adversary=spec.make_adversary(),
+        random_state=oracle_rng,
+    )
     clock = Stopwatch()
     if spec.method == THRESHER:
         observed = ObservedOracle(oracle)
@@ -59,48 +70,19 @@ def run_simulation(
     else:
         observed = ObservedOracle(oracle, spec.task.label_budget)
         learned = _run_method(spec, oracle, observed, clock, learner_rng)
-    error = None if learned.estimate is None else float(learned.estimate.value)
-    spread = None if learned.estimate is None else float(learned.estimate.standard_error)
+    aim = learned["error"] if spec.target_error is None else spec.target_error
     return SimulatedRun(
         spec=spec,
         seed=int(seed),
         versions=software_versions(),
-        status="failed" if learned.message else "finished",
-        message=learned.message,
-        error=error,
-        error_standard_error=spread,
+        status="failed" if learned["message"] else "finished",
         n_labels=oracle.n_labels,
-        label_floor=_label_floor(spec, error),
-        n_queries=learned.n_queries,
+        label_floor=None if aim is None else spec.label_floor(aim),
         n_draws=oracle.n_draws,
         seconds=clock.seconds - observed.clock.seconds,
-        n_uncertified=learned.n_uncertified,
-        phases=learned.phases,
         dirty_labels=observed.dirty_labels(),
+        **learned,
     )
-
-
-def _make_oracle(
-    spec: SimulationSpec, target_rng: np.random.Generator, oracle_rng: np.random.Generator
-) -> MaliciousOracle:
-    return MaliciousOracle(
-        distribution=spec.make_distribution(),
-        target=random_target(spec.n_features, spec.sparsity, target_rng),
-        noise_rate=spec.noise_rate,
-        adversary=spec.make_adversary(),
-        random_state=oracle_rng,
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Learned:
-    """Where a learner ended: what stopped it, if anything, and the error it reached, if any."""
-
-    message: str
-    estimate: ErrorEstimate | None
-    n_queries: int
-    n_uncertified: int = 0
-    phases: tuple[SimulatedPhase, ...] = ()
 
 
 def _run_method(
@@ -109,18 +91,19 @@ def _run_method(
     observed: ObservedOracle,
     clock: Stopwatch,
     rng: np.random.Generator,
-) -> _Learned:
-    """Run a rival; an answer that is not a halfspace is a failure too."""
-    message, estimate, method = "", None, METHODS[spec.method]
+) -> dict[str, Any]:
+    """The rival's part of the record; an answer that is not a halfspace is a failure too."""
+    message, reached, method = "", _NO_ERROR, METHODS[spec.method]
     try:
         for module in method.imports:  # before the clock runs
             import_module(module)
         with clock:
             halfspace = method.learn(observed, spec.task, rng)
-        estimate = oracle.estimate_error(halfspace)
+        reached = _error_of(halfspace, oracle)
     except Exception as error:  # any exception is this seed's outcome
         message = f"{type(error).__name__}: {error}"
-    return _Learned(message=message, estimate=estimate, n_queries=observed.n_queries)
+    counts = {"n_queries": observed.n_queries, "n_uncertified": 0, "phases": ()}
+    return {"message": message, **reached, **counts}
 
 
 def _run_thresher(
@@ -130,31 +113,11 @@ def _run_thresher(
     clock: Stopwatch,
     rng: np.random.Generator,
     observe: Observer | None,
-) -> _Learned:
-    learner = _make_learner(spec, observed, rng)
-    message = _learn(learner, observed, clock, observe)
-    phases = tuple(_phase_record(outcome, observed, oracle) for outcome in learner.phases_)
-    return _Learned(
-        message=message,
-        estimate=_last_estimate(phases),
-        n_queries=learner.n_queries_,
-        n_uncertified=sum(not outcome.is_certified for outcome in learner.phases_),
-        phases=phases,
-    )
-
-
-def _last_estimate(phases: tuple[SimulatedPhase, ...]) -> ErrorEstimate | None:
-    if not phases:
-        return None
-    return ErrorEstimate(phases[-1].error, phases[-1].error_standard_error)
-
-
-def _make_learner(
-    spec: SimulationSpec, pool: ObservedOracle, rng: np.random.Generator
-) -> ActiveLearner:
+) -> dict[str, Any]:
+    """Thresher's part of the record."""
     task = spec.task
-    return ActiveLearner(
-        pool,
+    learner = ActiveLearner(
+        observed,
         sparsity=task.sparsity,
         noise_rate=task.noise_rate,
         target_error=task.target_error,
@@ -162,6 +125,15 @@ def _make_learner(
         schedule=spec.make_schedule(),
         random_state=rng,
     )
+    message = _learn(learner, observed, clock, observe)
+    phases = tuple(_phase_record(outcome, observed, oracle) for outcome in learner.phases_)
+    return {
+        "message": message,
+        **{name: getattr(phases[-1], name) if phases else None for name in _NO_ERROR},
+        "n_queries": learner.n_queries_,
+        "n_uncertified": sum(not outcome.is_certified for outcome in learner.phases_),
+        "phases": phases,
+    }
 
 
 def _learn(
@@ -192,28 +164,31 @@ def _learn(
 def _phase_record(
     outcome: PhaseOutcome, observed: ObservedOracle, oracle: MaliciousOracle
 ) -> SimulatedPhase:
-    index = outcome.phase.index
-    estimate = oracle.estimate_error(outcome.halfspace)
+    phase, index = outcome.phase, outcome.phase.index
     shared = {name: plain(getattr(outcome, name)) for name in _FROM_OUTCOME}
     return SimulatedPhase(
         **{**shared, "fresh_error": _finite(outcome.fresh_error)},
         index=index,
-        band_width=_finite(observed.band_width(phase=index)),
-        l2_radius=float(outcome.phase.l2_radius),
-        outlier_fraction=float(outcome.phase.outlier_fraction),
+        band_width=None if index == 1 else float(phase.band_width),
+        l2_radius=float(phase.l2_radius),
+        outlier_fraction=float(phase.outlier_fraction),
         dirty_rows=observed.dirty_rows(phase=index),
         dirty_weight=observed.dirty_weight(outcome.row_ids, outcome.row_weights),
         dirty_labels=observed.dirty_labels(phase=index),
-        error=float(estimate.value),
-        error_standard_error=float(estimate.standard_error),
+        **_error_of(outcome.halfspace, oracle),
     )
 
 
-def _label_floor(spec: SimulationSpec, error: float | None) -> float | None:
-    aim = error if spec.target_error is None else spec.target_error
-    return None if aim is None else spec.label_floor(aim)
+def _error_of(halfspace: FloatArray, oracle: MaliciousOracle) -> dict[str, Any]:
+    found = oracle.estimate_error(halfspace)
+    return dict(zip(_NO_ERROR, (float(found.value), float(found.standard_error))))
 
 
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+@cache  # files are read and parsed, for every record
 def software_versions() -> dict[str, str]:
     """The versions of Python, NumPy, SciPy and Thresher.
 
@@ -222,14 +197,123 @@ def software_versions() -> dict[str, str]:
     >>> sorted(software_versions())
     ['numpy', 'python', 'scipy', 'thresher']
     """
-    packages = {name: _version(name) for name in ("numpy", "scipy", "thresher")}
+    packages = {name: version(name) for name in ("numpy", "scipy", "thresher")}
     return {"python": platform.python_version(), **packages}
 
 
-@cache  # a file is read and parsed, for every record
-def _version(package: str) -> str:
-    return version(package)
+# -- the oracle as a learner meets it ------------------------------------------------------------
 
 
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+class Stopwatch:
+    """Adds up the time spent inside its `with` blocks."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._start = 0.0
+
+    def __enter__(self) -> None:
+        self._start = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds += time.perf_counter() - self._start
+
+
+class ObservedOracle:
+    """Passes the oracle's rows and labels on to a learner, and hides who made them.
+
+    For each phase it counts the dirty rows and the dirty labels, and it measures the time that the
+    oracle itself takes.
+
+    Parameters
+    ----------
+    oracle : its rows and labels are passed on unchanged
+    label_budget : maximum number of distinct labels; None for no limit
+
+    Raises
+    ------
+    BudgetExceeded : a request exceeds the budget; none of its labels is paid
+
+    Examples
+    --------
+    >>> from thresher.geometry import Band
+    >>> from thresher.simulate import Gaussian, LabelFlip
+    >>> oracle = MaliciousOracle(distribution=Gaussian(2), target=[1.0, 0.0], noise_rate=0.5,
+    ...                          adversary=LabelFlip(), random_state=0)
+    >>> observed = ObservedOracle(oracle, label_budget=1)
+    >>> draw = observed.draw(DrawRequest(n_rows=1000, band=Band(np.zeros(2), np.inf)))
+    >>> 0.4 < observed.dirty_rows(phase=1) < 0.6
+    True
+    >>> observed.reveal(draw.ids[:2])
+    Traceback (most recent call last):
+    thresher.errors.BudgetExceeded: 2 labels are needed, but the budget has only 1 left; ...
+    """
+
+    def __init__(self, oracle: MaliciousOracle, label_budget: int | None = None) -> None:
+        self.n_features = oracle.n_features
+        self.clock = Stopwatch()
+        self._oracle, self._label_budget = oracle, label_budget
+        self._paid: set[int] = set()
+        self._phase = 1
+        self._n_rows, self._n_dirty_rows = Counter[int](), Counter[int]()
+        self._n_labels, self._n_dirty_labels = Counter[int](), Counter[int]()
+
+    # -- what the learner calls --------------------------------------------------------------
+
+    def draw(self, request: DrawRequest) -> Draw:
+        """What the oracle draws."""
+        with self.clock:
+            draw = self._oracle.draw(request)
+            self._phase = request.phase
+            self._n_rows[request.phase] += draw.n_rows
+            self._n_dirty_rows[request.phase] += self._count_dirty(draw.ids)
+        return draw
+
+    def reveal(self, ids: IdArray) -> FloatArray:
+        """What the oracle reveals, within the budget."""
+        if self._label_budget is not None:
+            self._pay(ids, self._label_budget)
+        with self.clock:
+            labels = self._oracle.reveal(ids)
+            self._n_labels[self._phase] += int(ids.size)
+            self._n_dirty_labels[self._phase] += self._count_dirty(ids)
+        return labels
+
+    def _pay(self, ids: IdArray, budget: int) -> None:
+        n_paid, wanted = len(self._paid), self._paid.union(np.asarray(ids).tolist())
+        if len(wanted) > budget:
+            raise BudgetExceeded(
+                "labels",
+                n_asked=len(wanted) - n_paid,
+                n_left=budget - n_paid,
+                kept=f"{n_paid} labels were paid",
+            )
+        self._paid = wanted
+
+    # -- what the experiment asks ------------------------------------------------------------
+
+    def dirty_rows(self, *, phase: int) -> float | None:
+        """The dirty share of the rows drawn in the phase's band; None without rows."""
+        return _share(self._n_dirty_rows[phase], self._n_rows[phase])
+
+    def dirty_weight(self, ids: IdArray, weights: FloatArray) -> float | None:
+        """The dirty share of the weight of these rows; None without weight."""
+        dirty = float(weights[~self._oracle.is_clean(ids)].sum())
+        return _share(dirty, float(weights.sum()))
+
+    def dirty_labels(self, *, phase: int | None = None) -> float | None:
+        """The dirty share of the labels bought in a phase, or in all phases; None without any."""
+        if phase is None:
+            return _share(self._n_dirty_labels.total(), self.n_queries)
+        return _share(self._n_dirty_labels[phase], self._n_labels[phase])
+
+    @property
+    def n_queries(self) -> int:
+        """The number of labels requested, counting repetitions."""
+        return self._n_labels.total()
+
+    def _count_dirty(self, ids: IdArray) -> int:
+        return int(np.count_nonzero(~self._oracle.is_clean(ids)))
+
+
+def _share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None

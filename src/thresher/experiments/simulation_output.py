@@ -6,8 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from thresher.errors import ThresherError, UncertifiedPhase
 from thresher.experiments.records import SimulatedPhase, SimulatedRun, save_runs
 from thresher.experiments.simulation import run_simulation
 from thresher.experiments.spec import THRESHER, SimulationSpec
-from thresher.learning import PracticalSchedule
+from thresher.learning import PhaseOutcome, PracticalSchedule
 from thresher.rendering.progress import progress
 from thresher.rendering.text import Column, count, decimals, format_columns, rate, share
 from thresher.rivals.methods import METHODS
@@ -25,41 +24,44 @@ from thresher.rivals.methods import METHODS
 QUANTILES = {"best": 0.0, "25%": 0.25, "median": 0.5, "75%": 0.75, "worst": 1.0}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Output:
-    """What is shown and which files are written.
+def simulate(
+    spec: SimulationSpec,
+    seeds: Sequence[int],
+    *,
+    verbose: bool = False,
+    json: Path | None = None,
+    figure: Path | None = None,
+) -> list[SimulatedRun]:
+    """Run every seed and print what came out; the records come back.
 
     Parameters
     ----------
+    spec, seeds : what is run
     verbose : show the phases of every seed, not only of the first
     json : file of the records, rewritten after every seed
     figure : file of the figure
-    """
-
-    verbose: bool = False
-    json: Path | None = None
-    figure: Path | None = None
-
-
-def simulate(spec: SimulationSpec, seeds: Sequence[int], output: Output) -> list[SimulatedRun]:
-    """Run every seed and print what came out; the records come back.
 
     Raises
     ------
     ThresherError : at least one seed failed (after everything is printed and saved), or a figure is
         requested and matplotlib is missing (before anything runs)
     """
-    draw = None if output.figure is None else _import_drawing()
+    if figure is not None and find_spec("matplotlib") is None:
+        raise ThresherError(
+            'a figure needs matplotlib; install it with: pip install "thresher[plot]"'
+        )
     print(describe_spec(spec), end="\n\n", flush=True)
-    runs = run_seeds(spec, seeds, output.json)
-    for run in runs if output.verbose else runs[:1]:
+    runs = run_seeds(spec, seeds, json)
+    for run in runs if verbose else runs[:1]:
         print(describe_phases(run), end="\n\n")
-    print(describe_seeds(runs), end="\n\n" if output.json or output.figure else "\n")
-    if draw is not None and output.figure is not None:
-        draw(runs, output.figure)
-        print(f"Figure: {output.figure}")
-    if output.json is not None:
-        print(f"Records: {output.json}")
+    print(describe_seeds(runs), end="\n\n" if json or figure else "\n")
+    if figure is not None:
+        from thresher.experiments.simulation_figure import draw_runs
+
+        draw_runs(runs, figure)
+        print(f"Figure: {figure}")
+    if json is not None:
+        print(f"Records: {json}")
     failed = [run for run in runs if run.status == "failed"]
     if failed:
         first = f"seed {failed[0].seed}: {failed[0].message}"
@@ -79,37 +81,25 @@ def run_seeds(
     [3, 5]
     """
     runs: list[SimulatedRun] = []
-    with _phase_progress(spec, len(seeds)) as move:
+    n_planned = PracticalSchedule().n_phases(spec.task)  # of a seed
+    with progress("phases", len(seeds) * n_planned) as move:
+
+        def observe(outcome: PhaseOutcome) -> None:
+            move(len(runs) * n_planned + min(outcome.phase.index, n_planned))
+
         for seed in seeds:
+            move(len(runs) * n_planned)
             try:
                 with _plain_warnings(seed):
-                    runs.append(_run_seed(spec, seed, partial(move, len(runs))))
+                    runs.append(run_simulation(spec, seed, observe))
             except KeyboardInterrupt:
                 if json is not None and runs:
                     saved = f"{len(runs)} of {len(seeds)} runs are saved in {json}"
                     print(f"thresher: {saved}", file=sys.stderr)
                 raise
-            move(len(runs), 0)
             if json is not None:
                 save_runs(json, runs)
     return runs
-
-
-def _run_seed(spec: SimulationSpec, seed: int, move: Callable[[int], None]) -> SimulatedRun:
-    return run_simulation(spec, seed, observe=lambda outcome: move(outcome.phase.index))
-
-
-@contextmanager
-def _phase_progress(spec: SimulationSpec, n_seeds: int) -> Iterator[Callable[[int, int], None]]:
-    """A function that moves a bar, given the finished seeds and the phases of the current one."""
-    n_planned = PracticalSchedule().n_phases(spec.task)
-    with progress("phases", n_seeds * n_planned) as move_to:
-
-        def move(n_finished: int, n_phases: int) -> None:
-            move_to(n_finished * n_planned + min(n_phases, n_planned))
-
-        move(0, 0)
-        yield move
 
 
 @contextmanager
@@ -123,18 +113,6 @@ def _plain_warnings(seed: int) -> Iterator[None]:
         warnings.filterwarnings("always", category=UncertifiedPhase)
         warnings.showwarning = show
         yield
-
-
-def _import_drawing() -> Callable[[Sequence[SimulatedRun], Path], None]:
-    try:
-        from thresher.experiments.simulation_figure import draw_runs
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "matplotlib":
-            raise
-        raise ThresherError(
-            'a figure needs matplotlib; install it with: pip install "thresher[plot]"'
-        ) from error
-    return draw_runs
 
 
 # -- text ----------------------------------------------------------------------------------------

@@ -117,7 +117,7 @@ def test_labels_that_all_agree_are_accepted(name: str) -> None:
 QUICK_START = """
 import sys
 import thresher.experiments.arena.processes
-import thresher.experiments.observed as observed
+import thresher.experiments.simulation as simulation
 from thresher.experiments import SimulationSpec, run_simulation
 
 HEAVY = ("scipy.optimize", "sklearn", "sklearn.linear_model", "sklearn.svm")
@@ -125,7 +125,7 @@ HEAVY = ("scipy.optimize", "sklearn", "sklearn.linear_model", "sklearn.svm")
 def loaded():
     return [name for name in HEAVY if name in sys.modules]
 
-class Clock(observed.Stopwatch):
+class Clock(simulation.Stopwatch):
     def __enter__(self):
         self.before = loaded()
         super().__enter__()
@@ -136,7 +136,6 @@ class Clock(observed.Stopwatch):
 
 late = []  # what was imported while a clock ran; a run would take an error for its outcome
 assert loaded() == []
-import thresher.experiments.simulation as simulation
 simulation.Stopwatch = Clock
 for method in simulation.METHODS:
     spec = SimulationSpec(n_features=5, sparsity=2, label_budget=30, method=method)
