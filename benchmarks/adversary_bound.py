@@ -29,7 +29,7 @@ from thresher.adversary import AdversaryBound, bound_adversary
 from thresher.adversary_checker import accepts_adversary_bound
 from thresher.estimators.adversary import DISTANCE, bound_on_adversary, halfspace_of
 from thresher.estimators.columns import HomogeneousRows
-from thresher.experiments.poisoned_table import load_table
+from thresher.experiments.table_run import load_table
 from thresher.simulate import POISON_STRENGTHS, poison, random_target
 from thresher.solvers import minimize_hinge, worst_direction_of_rows
 from thresher.validation import FloatArray

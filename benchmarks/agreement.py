@@ -26,7 +26,7 @@ from skl2onnx.common.data_types import FloatTensorType
 from thresher import HalfspaceClassifier
 from thresher.errors import DistrustedClass, UncertifiedPhase
 from thresher.estimators import load_model, save_model
-from thresher.experiments.poisoned_table import load_table
+from thresher.experiments.table_run import load_table
 from thresher.validation import FloatArray, is_sparse
 
 SETS = (

@@ -23,8 +23,8 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from benchmarks.poisoned_tables import FRACTION
-from thresher.experiments.poisoned_table import load_table
 from thresher.experiments.spec import CLEAN_RATE
+from thresher.experiments.table_run import load_table
 from thresher.simulate import POISON_STRENGTHS, poison
 
 

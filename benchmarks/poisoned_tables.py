@@ -23,12 +23,12 @@ from joblib import Parallel, delayed
 
 from benchmarks.tables_report import cells_of, write_cells
 from thresher import HalfspaceClassifier
-from thresher.experiments.poisoned_table import (
+from thresher.experiments.spec import NO_ADVERSARY, THRESHER, TableSpec
+from thresher.experiments.table_run import (
     fit_quietly,
     make_learner,
     split_table,
 )
-from thresher.experiments.spec import NO_ADVERSARY, THRESHER, TableSpec
 from thresher.rivals import SparseLogisticRegressionCV
 from thresher.simulate import POISON_STRENGTHS
 from thresher.simulate.poisoning import PoisonedSplit

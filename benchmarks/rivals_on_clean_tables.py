@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from thresher.errors import UnreadableTable
-from thresher.experiments.poisoned_table import fit_quietly, load_table, make_learner
 from thresher.experiments.spec import CLEAN_RATE
+from thresher.experiments.table_run import fit_quietly, load_table, make_learner
 from thresher.rivals.classifiers import CLASSIFIERS
 from thresher.simulate.poisoning import PoisonedSplit, poisoned_split
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from cli_tables import N_PLANTED, Poisoned, poisoned, write
-from thresher.cli.files import AUDIT, LEARN, PREDICT
+from thresher.cli.tables import AUDIT, LEARN, PREDICT
 from thresher.estimators import load_model
 
 OPTIONS = "--id-column id --noise-rate 0.1 --sparsity 2"

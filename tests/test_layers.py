@@ -20,7 +20,7 @@ ALLOWED: dict[str, set[str]] = {
     "memory": {"errors"},
     "files": set(),
     "wording": set(),
-    "rendering": set(),
+    "rendering": {"wording"},
     "certificates": set(),
     "table_files": FOUNDATIONS,
     "geometry": FOUNDATIONS,

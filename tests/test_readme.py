@@ -13,7 +13,7 @@ import pytest
 
 from shown import says_the_same
 from thresher import cli
-from thresher.cli import arena
+from thresher.cli.laboratory import ARENA_VERBS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf8")
@@ -57,7 +57,7 @@ COMMANDS = [
 
 
 # The examples of the help texts are run where their verbs are tested, in this order.
-EXAMPLES = {verb.example for verb in (*cli.VERBS, *arena.VERBS)}
+EXAMPLES = {verb.example for verb in (*cli.VERBS, *ARENA_VERBS)}
 
 
 def test_commands_that_take_what_others_wrote_are_the_examples_of_the_help() -> None:

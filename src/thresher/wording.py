@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
+MISSING = "-"
+
 
 def shortened(text: str, length: int = 40) -> str:
     """The text, with an ellipsis in its middle if it is longer than that.
@@ -60,15 +62,16 @@ def some(words: Iterable[str], *, limit: int | None = None) -> str:
     return f"{shown} and {n_left:,} more" if n_left > 0 else shown
 
 
-def count(n: int, noun: str) -> str:
-    """A number and its noun.
+def count(value: float | None, noun: str = "") -> str:
+    """A whole number with thousands separators, and what it counts.
 
     Examples
     --------
-    >>> count(1, "row"), count(2000, "row")
-    ('1 row', '2,000 rows')
+    >>> count(1, "row"), count(2000, "row"), count(1234567.0), count(None)
+    ('1 row', '2,000 rows', '1,234,567', '-')
     """
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+    number = MISSING if value is None else f"{value:,.0f}"
+    return f"{number} {noun}{'' if value == 1 else 's'}" if noun else number
 
 
 def nearest(name: str, names: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ suspects.py      one weight per row, and groups of suspicious rows that stand ou
 contents.py      what a report says: its sentences, and its tables with their columns
 text_report.py   what `thresher learn` and `thresher audit` print
 html_report.py   the HTML page
-predicting.py    reading files with a progress bar, and predictions for them
+predictions.py   reading files with a progress bar, and predictions for them
 """
 
 from thresher.auditing.examination import Findings, examine

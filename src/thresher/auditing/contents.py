@@ -31,13 +31,13 @@ class RowColumn:
     values : gives the facts about the rows at these positions
     name : of the column in the CSV file; None to leave it out there
     title : of the column in tables; None to leave it out there
-    is_share : whether it is a number from 0 to 1, which tables show with two digits
+    is_number : whether it is a number, which tables show with two digits
     """
 
     values: Callable[[Findings, NDArray[np.intp]], Iterable[Any]]
     name: str | None
     title: str | None
-    is_share: bool = False
+    is_number: bool = False
 
 
 ROW_COLUMNS = (
@@ -63,7 +63,7 @@ def suspects_table(findings: Findings, limit: int) -> list[Column]:
     """The least trusted rows, the most suspicious first."""
     rows, align = findings.suspects[:limit], {True: ">", False: "<"}
     return [
-        Column(column.title, list(_cells(column, findings, rows, ".2f")), align[column.is_share])
+        Column(column.title, list(_cells(column, findings, rows, ".2f")), align[column.is_number])
         for column in ROW_COLUMNS
         if column.title is not None
     ]
@@ -82,7 +82,7 @@ def _cells(
     column: RowColumn, findings: Findings, rows: NDArray[np.intp], digits: str
 ) -> Iterator[str]:
     for value in column.values(findings, rows):
-        yield format(value, digits) if column.is_share else str(value)
+        yield format(value, digits) if column.is_number else str(value)
 
 
 # -- other tables ------------------------------------------------------------------------------

@@ -13,20 +13,20 @@ import warnings
 from collections.abc import Sequence
 
 from thresher import __version__
-from thresher.cli import arena, demo, files, plan, simulate
+from thresher.cli import laboratory, tables
 from thresher.cli.verb import MISUSE, Misuse, Parser, Verb, add_verbs
 
 __all__ = ["VERBS", "Verb", "build_parser", "main"]
 
 FAILURE, INTERRUPTED, CLOSED = 1, 130, 141  # the last two as shells number signals
 VERBS = (
-    demo.VERB,
-    files.LEARN,
-    files.PREDICT,
-    files.AUDIT,
-    plan.VERB,
-    simulate.VERB,
-    arena.VERB,
+    laboratory.DEMO,
+    tables.LEARN,
+    tables.PREDICT,
+    tables.AUDIT,
+    laboratory.PLAN,
+    laboratory.SIMULATE,
+    laboratory.ARENA,
 )
 
 

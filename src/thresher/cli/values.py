@@ -11,7 +11,7 @@ from pathlib import Path
 
 @contextmanager
 def _giving_reasons() -> Iterator[None]:
-    """Inside the block, argparse prints the library's reason for refusing a value."""
+    """In the function, argparse prints the library's reason for refusing a value."""
     try:
         yield
     except ValueError as error:
@@ -38,6 +38,7 @@ def whole_number(minimum: int) -> Callable[[str], int]:
     return read
 
 
+@_giving_reasons()
 def noise_rate(text: str) -> float:
     """A noise rate: at least 0 and below 0.5.
 
@@ -55,8 +56,7 @@ def noise_rate(text: str) -> float:
         rate = float(text)
     except ValueError as error:
         raise ArgumentTypeError(f"must be a number such as 0.05, got {text!r}") from error
-    with _giving_reasons():
-        return check_noise_rate(rate)
+    return check_noise_rate(rate)
 
 
 def choices(text: str) -> tuple[int | str, ...]:
@@ -74,6 +74,7 @@ def choices(text: str) -> tuple[int | str, ...]:
         raise ArgumentTypeError(f"must be 'all' or integers ≥ 1, got {text!r}") from None
 
 
+@_giving_reasons()
 def seeds(text: str) -> tuple[int, ...]:
     """A number of seeds, or the seeds themselves.
 
@@ -84,8 +85,7 @@ def seeds(text: str) -> tuple[int, ...]:
     """
     from thresher.experiments.spec import parse_seeds  # here, so that --help stays quick
 
-    with _giving_reasons():
-        return parse_seeds(text)
+    return parse_seeds(text)
 
 
 def new_file(text: str) -> Path:
@@ -141,6 +141,7 @@ def folder(text: str) -> Path:
     return path
 
 
+@_giving_reasons()
 def scheduler_address(text: str) -> str:
     """The address of a Dask scheduler.
 
@@ -152,5 +153,4 @@ def scheduler_address(text: str) -> str:
     """
     from thresher.experiments.arena.processes import check_address  # here: --help stays quick
 
-    with _giving_reasons():
-        return check_address(text)
+    return check_address(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ BAR_HEIGHT = 0.27  # inches
 LEGEND_POINTS = 14.0  # height of a line of the legend
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class FeaturesDisplay:
     """The largest coefficients of a classifier, as horizontal bars.
 
@@ -47,13 +49,10 @@ class FeaturesDisplay:
     (['x3', 'x5'], array([ 1., -1.]))
     """
 
-    def __init__(
-        self, *, weights: FloatArray, names: Sequence[str], classes: Sequence[Any], n_more: int = 0
-    ) -> None:
-        self.weights = weights
-        self.names = names
-        self.classes = classes
-        self.n_more = n_more
+    weights: FloatArray
+    names: Sequence[str]
+    classes: Sequence[Any]
+    n_more: int = 0
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, max_features: int = 20, ax: Any = None) -> Self:

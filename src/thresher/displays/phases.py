@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ BLUE, RED = COLORS[:2]
 WIDE = 30.0  # ratio of the bounds from which they are drawn on a logarithmic axis
 
 
+@dataclass(eq=False, repr=False)
 class PhasesDisplay:
     """The bounds that each phase proved, and how many rows it looked at.
 
@@ -50,8 +52,7 @@ class PhasesDisplay:
     ['Hinge loss', 'Rows in the band around the boundary']
     """
 
-    def __init__(self, phases: Sequence[PhaseOutcome]) -> None:
-        self.phases = phases
+    phases: Sequence[PhaseOutcome]
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:

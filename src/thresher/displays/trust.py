@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from thresher.displays import canvas
 from thresher.displays.canvas import COLORS, HATCHES, OUTLINE
 from thresher.learning import PhaseOutcome
 from thresher.validation import FloatArray
-from thresher.wording import one_line
+from thresher.wording import count, one_line
 
 MAX_GROUPS = 4  # can be told apart in gray print
 N_BINS = 10
@@ -20,6 +21,7 @@ MAX_LABELED_BARS = 12  # the numbers above more bars would overlap
 ALL_ROWS = "rows"  # the name of the only group when no groups are given
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TrustDisplay:
     """How far rows were trusted, by group: over all phases, and in each phase.
 
@@ -57,22 +59,12 @@ class TrustDisplay:
     (['clean', 'planted'], array([1]))
     """
 
-    def __init__(
-        self,
-        *,
-        row_weights: FloatArray,
-        groups: NDArray[np.str_],
-        group_names: Sequence[str],
-        lost_share: FloatArray,
-        n_looked: NDArray[np.intp],
-        phase_lost: NDArray[np.intp],
-    ) -> None:
-        self.row_weights = row_weights
-        self.groups = groups
-        self.group_names = group_names
-        self.lost_share = lost_share
-        self.n_looked = n_looked
-        self.phase_lost = phase_lost
+    row_weights: FloatArray
+    groups: NDArray[np.str_]
+    group_names: Sequence[str]
+    lost_share: FloatArray
+    n_looked: NDArray[np.intp]
+    phase_lost: NDArray[np.intp]
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, groups: Any = None, ax: Any = None) -> Self:
@@ -244,5 +236,5 @@ def _check_groups(groups: Any, n_rows: int) -> NDArray[np.str_]:
 
 
 def _legend_text(name: str, n_rows: int) -> str:
-    number = f"{n_rows:,} row" + "s" * (n_rows != 1)
+    number = count(n_rows, "row")
     return number if name == ALL_ROWS else f"{number}: {one_line(name, 24)}"

@@ -18,8 +18,9 @@ from thresher.experiments.simulation import run_simulation
 from thresher.experiments.spec import THRESHER, SimulationSpec
 from thresher.learning import PhaseOutcome, PracticalSchedule
 from thresher.rendering.progress import progress
-from thresher.rendering.text import Column, count, decimals, format_columns, rate, share
+from thresher.rendering.text import Column, decimals, format_columns, rate, share
 from thresher.rivals.methods import METHODS
+from thresher.wording import count
 
 QUANTILES = {"best": 0.0, "25%": 0.25, "median": 0.5, "75%": 0.75, "worst": 1.0}
 

@@ -114,7 +114,8 @@ class Plan:
             f"{'label floor':<14}{_readable(floor):>12}",
             f"{'noise limit':<14}{self.noise_limit:>12.3g}",
         ]
-        return "\n".join([question, "", *table, "", *limits, "", self.message])
+        costs = [*table, ""] if self.possible else []  # no budget buys the impossible
+        return "\n".join([question, "", *costs, *limits, "", self.message])
 
 
 def plan(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-MISSING = "-"
+from thresher.wording import MISSING
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,6 @@ def format_columns(columns: Sequence[Column], *, gap: int = 2) -> str:
 
 
 # -- numbers -----------------------------------------------------------------------------------
-
-
-def count(value: float | None) -> str:
-    """A whole number with thousands separators.
-
-    Examples
-    --------
-    >>> count(1234567.0), count(None)
-    ('1,234,567', '-')
-    """
-    return MISSING if value is None else f"{value:,.0f}"
 
 
 def share(value: float | None) -> str:

@@ -29,7 +29,8 @@ from thresher.experiments.spec import format_seeds
 from thresher.files import write_text
 from thresher.rendering.html import Html, definitions, document, element, join, paragraphs, table
 from thresher.rendering.progress import duration
-from thresher.rendering.text import count, rate
+from thresher.rendering.text import rate
+from thresher.wording import count
 
 MARK = "▲"  # the worst of a column is seen without colors as well
 _STATUSES = ("finished", "failed", "timed out", "died")

@@ -88,7 +88,7 @@ class Run:
             result = run_simulation(self.spec, self.seed)
             outcome = {name: getattr(result, name) for name in _OUTCOME}
             return self._finished({**outcome, "n_phases": len(result.phases)})
-        from thresher.experiments.poisoned_table import run_table  # scikit-learn takes a second
+        from thresher.experiments.table_run import run_table  # scikit-learn takes a second
 
         if data_dir is None:
             raise ValueError(f"data_dir must be the folder with the table {self.spec.table!r}")

@@ -19,7 +19,8 @@ from thresher.experiments.arena.run import FlatRecord, Run, Spec
 from thresher.experiments.arena.sweep import Sweep
 from thresher.experiments.spec import LATER, SimulationSpec, TableSpec, format_seeds
 from thresher.files import write_text
-from thresher.rendering.text import MISSING, count, decimals, rate
+from thresher.rendering.text import decimals, rate
+from thresher.wording import MISSING, count
 
 try:
     import pandas as pd
@@ -302,7 +303,7 @@ def arena_of(record: FlatRecord) -> str:
 
 
 def describe(cell: Mapping[str, Any], names: Iterable[str]) -> str:
-    """Some of a cell's world in words; a real table has nothing that is only simulated.
+    """These values of a cell's world in words, without those that its kind of world does not have.
 
     Examples
     --------

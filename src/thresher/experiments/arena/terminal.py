@@ -14,7 +14,8 @@ from thresher.experiments.arena.runner import run_sweep
 from thresher.experiments.arena.summary import COLUMNS, Summary, write, write_strength
 from thresher.experiments.arena.sweep import Sweep
 from thresher.rendering.progress import PlainLines, progress
-from thresher.rendering.text import Column, count, format_columns
+from thresher.rendering.text import Column, format_columns
+from thresher.wording import count
 
 _SHOWN = ("median_error", "ratio", "error_90", "n_labels", "seconds", "n_unfinished")
 

@@ -1,6 +1,6 @@
 """Every kind of figure: which numbers of the summary become which curves.
 
-Each function of `KINDS` gives the figures for which a summary has what they need.
+Each function of `FIGURES` gives the figures for which a summary has what they need.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from thresher.experiments.arena.summary import (
     worst_cases,
 )
 from thresher.experiments.spec import NO_ADVERSARY, THRESHER, SimulationSpec
-from thresher.rendering.text import count
+from thresher.wording import count
 
 PROBLEM = ["n_features", "sparsity", "target_error"]  # what decides how many labels are needed
 LABEL_FLOOR = "label floor (approximate)"
@@ -52,7 +52,7 @@ SWITCH = "schedule.sparse_removal"
 
 def figures_of(summary: Summary) -> list[Figure]:
     """Every figure for which the records have what it needs."""
-    return [figure for make in KINDS for figure in make(summary)]
+    return [figure for make in FIGURES for figure in make(summary)]
 
 
 # -- error against noise rate ------------------------------------------------------------------
@@ -385,7 +385,7 @@ def _steps(learner: str, ratios: pd.Series, end: float) -> Curve:
     return Curve(learner, tuple((t, float((ratios <= t * (1 + 1e-12)).mean())) for t in places))
 
 
-KINDS: tuple[Callable[[Summary], Iterator[Figure]], ...] = (
+FIGURES: tuple[Callable[[Summary], Iterator[Figure]], ...] = (
     worst_case_by_noise,
     profile,
     error_by_noise,

@@ -19,8 +19,8 @@ from thresher.experiments.arena.summary import (
 )
 from thresher.experiments.spec import THRESHER
 from thresher.rendering import palette
-from thresher.rendering.text import count
 from thresher.rivals.methods import METHODS
+from thresher.wording import count
 
 SMALL, MIDDLE, LARGE = (3.5, 2.9), (4.4, 3.5), (5.4, 4.0)  # inches of a panel
 Points: TypeAlias = tuple[tuple[float, float], ...]

@@ -11,11 +11,11 @@ import scipy.sparse as sp
 
 from thresher import cli
 from thresher.errors import UnreadableTable
-from thresher.experiments import poisoned_table
+from thresher.experiments import table_run
 from thresher.experiments.arena import Run, Sweep, run_sweep
 from thresher.experiments.arena.report import load_summaries, save_report
-from thresher.experiments.poisoned_table import load_table, make_learner, run_table, split_table
 from thresher.experiments.spec import TABLE_METHODS, TableSpec
+from thresher.experiments.table_run import load_table, make_learner, run_table, split_table
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(300, 6))
@@ -70,7 +70,7 @@ def test_what_a_learner_raises_is_an_outcome(
     def refuse(*_: object) -> float:
         raise MemoryError("too much")
 
-    monkeypatch.setattr(poisoned_table, "fit_quietly", refuse)
+    monkeypatch.setattr(table_run, "fit_quietly", refuse)
     outcome = run_table(POISONED, 0, data_dir)
     assert (outcome["status"], outcome["message"]) == ("failed", "MemoryError: too much")
     assert outcome["error"] is None

@@ -1,4 +1,4 @@
-"""`thresher learn`, `audit` and `predict`: the verbs that work on files."""
+"""`thresher learn`, `audit` and `predict`: the verbs that work on a table of yours."""
 
 from __future__ import annotations
 
@@ -28,25 +28,13 @@ def _add_table_options(parser: argparse.ArgumentParser, out: str, content: str) 
     add("file", type=Path, metavar="FILE", help=FORMATS)
     add("--label", metavar="COLUMN", help="label column (default: the last one)")
     add("--id-column", metavar="COLUMN", help=ID_HELP)
-    add(
-        "--noise-rate",
-        type=noise_rate,
-        default=0.05,
-        metavar="N",
-        help="share of rows that may be planted (default: 0.05)",
-    )
-    features = parser.add_mutually_exclusive_group()
-    features.add_argument(
-        "--sparsity", type=choices, metavar="S", help="maximum number of features, or 'all'"
-    )
-    features.add_argument(
-        "--choose",
-        type=choices,
-        nargs="?",
-        const=(),
-        metavar="S,S,...",
-        help="choose S by cross-validation (default: from 10,40,160)",
-    )
+    planted = "share of rows that may be planted (default: 0.05)"
+    add("--noise-rate", type=noise_rate, default=0.05, metavar="N", help=planted)
+    add_features = parser.add_mutually_exclusive_group().add_argument
+    most = "maximum number of features, or 'all'"
+    add_features("--sparsity", type=choices, metavar="S", help=most)
+    tried = "choose S by cross-validation (default: from 10,40,160)"
+    add_features("--choose", type=choices, nargs="?", const=(), metavar="S,S,...", help=tried)
     add("--one-hot", action="store_true", help="one-hot encode text columns")
     add("--seed", type=whole_number(0), default=0, metavar="K", help="random seed (default: 0)")
     add("--report", type=new_file_ending_in(".html"), metavar="FILE.html", help="write a report")
@@ -78,7 +66,7 @@ def _examine(options: argparse.Namespace) -> Findings:
     """Read the file and learn from it, with progress bars."""
     from thresher import auditing  # here, so that --help stays quick
     from thresher.auditing.examination import numbering_columns
-    from thresher.auditing.predicting import read_with_progress
+    from thresher.auditing.predictions import read_with_progress
 
     return_arrays_at_once()
     if options.sparsity is not None and len(options.sparsity) > 1:
@@ -140,22 +128,20 @@ def _add_predict_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", type=Path, metavar="MODEL.json", help="written by 'thresher learn --out'")
     add("file", type=Path, metavar="FILE", help=f"table with the model's features; {FORMATS}")
-    add(
-        "--out",
-        type=new_file_ending_in(".csv"),
-        required=True,
-        metavar="PREDICTIONS.csv",
-        help="write the id, score and prediction of each row",
-    )
+    content, table = "write the id, score and prediction of each row", new_file_ending_in(".csv")
+    add("--out", type=table, required=True, metavar="PREDICTIONS.csv", help=content)
     add("--id-column", metavar="COLUMN", help=ID_HELP)
     add("--label", metavar="COLUMN", help="column of true labels, to print the error rate")
 
 
 def _predict(options: argparse.Namespace) -> None:
-    from thresher.auditing.predicting import predict_file
+    from thresher.auditing.predictions import predict_file
     from thresher.estimators import load_model  # here, so that --help stays quick
 
     _refuse_to_overwrite(options.file, out=options.out)
+    if not options.model.exists():
+        learn = "thresher learn FILE --out MODEL.json"
+        raise Misuse(f"there is no model file {options.model}; write one with '{learn}'")
     model = load_model(options.model)
     columns = {"id_column": options.id_column, "label": options.label}
     print(predict_file(model, options.file, options.out, **columns))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,33 +21,6 @@ from thresher.wording import quoted
 MEGABYTE = 10**6
 
 
-@dataclass(frozen=True, eq=False)
-class Predictions:
-    """The predicted labels of a table, and the true ones if they are known.
-
-    Parameters
-    ----------
-    labels : (n,) as predicted
-    truth : (n,) from the table, or None
-
-    Examples
-    --------
-    >>> str(Predictions(np.array(["a", "b"]), np.array(["a", "a"])))
-    '2 predictions: a (1), b (1); error 50.00% against the labels in the file'
-    """
-
-    labels: NDArray[Any]
-    truth: NDArray[Any] | None
-
-    def __str__(self) -> str:
-        """How often each label was predicted, and the error if it is known."""
-        text = f"{self.labels.size:,} predictions: {count_labels(self.labels)}"
-        if self.truth is None:
-            return text
-        error = float(np.mean(self.labels != self.truth))
-        return f"{text}; error {error:.2%} against the labels in the file"
-
-
 def predict_file(
     model: HalfspaceModel,
     path: Path,
@@ -55,8 +28,10 @@ def predict_file(
     *,
     id_column: str | None = None,
     label: str | None = None,
-) -> Predictions:
-    """Write the score and the prediction of each row; reads only the columns the model uses.
+) -> str:
+    """Write the score and the prediction of each row, and say how often each label was predicted.
+
+    Reads only the columns that the model uses. With true labels, the text has the error as well.
 
     Raises
     ------
@@ -76,7 +51,10 @@ def predict_file(
     labels = used.labels_of(scores)
     lines = zip(table.ids.tolist(), map(repr, scores.tolist()), labels.tolist())
     write_csv(out, ("id", "score", "prediction"), lines)
-    return Predictions(labels, truth)
+    text = f"{labels.size:,} predictions: {count_labels(labels)}"
+    if truth is None:
+        return text
+    return f"{text}; error {np.mean(labels != truth):.2%} against the labels in the file"
 
 
 def read_with_progress(path: Path, **request: Any) -> LabeledTable:
