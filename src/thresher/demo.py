@@ -1,7 +1,5 @@
 """`thresher demo`: three classifiers on a poisoned table, and the planted rows that were found."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Callable, Iterator

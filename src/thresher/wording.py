@@ -1,7 +1,5 @@
 """Names and counts as they stand in messages."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Sequence
 

@@ -3,8 +3,6 @@
 A new column of the audit is one line in `ROW_COLUMNS`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Learning from a labeled table, and everything that is known about it afterwards."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

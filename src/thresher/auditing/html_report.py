@@ -1,7 +1,5 @@
 """The report about a table: one self-contained HTML file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Predictions of a model file for the rows of another file."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

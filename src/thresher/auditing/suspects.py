@@ -1,7 +1,5 @@
 """Which rows are suspicious, and the features in which groups of them stand out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """What `thresher learn` and `thresher audit` print."""
 
-from __future__ import annotations
-
 import shutil
 import textwrap
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@ Each verb in `VERBS` has a name, a summary, an example that runs, a function tha
 options, and a function that calls the library.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

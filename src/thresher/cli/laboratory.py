@@ -1,7 +1,5 @@
 """`thresher demo`, `plan`, `simulate` and `arena`: the verbs that need no table of yours."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys
@@ -165,7 +163,7 @@ def _run_sweep(options: argparse.Namespace) -> None:
         )
 
 
-def _runnable(sweeps: list[Sweep], data_dir: Path | None) -> list[Sweep]:
+def _runnable(sweeps: "list[Sweep]", data_dir: Path | None) -> "list[Sweep]":
     """The sweeps without the tables that are missing; a sweep with nothing left is an error."""
     from thresher.experiments.arena.runner import missing_tables
 

@@ -1,7 +1,5 @@
 """`thresher learn`, `audit` and `predict`: the verbs that work on a table of yours."""
 
-from __future__ import annotations
-
 import argparse
 import warnings
 from pathlib import Path
@@ -62,7 +60,7 @@ def _audit(options: argparse.Namespace) -> None:
     _finish(findings, options, text, "Weights")
 
 
-def _examine(options: argparse.Namespace) -> Findings:
+def _examine(options: argparse.Namespace) -> "Findings":
     """Read the file and learn from it, with progress bars."""
     from thresher import auditing  # here, so that --help stays quick
     from thresher.auditing.examination import numbering_columns
@@ -95,7 +93,7 @@ def _examine(options: argparse.Namespace) -> Findings:
     )
 
 
-def _finish(findings: Findings, options: argparse.Namespace, text: str, kind: str) -> None:
+def _finish(findings: "Findings", options: argparse.Namespace, text: str, kind: str) -> None:
     """Write the report if asked to, print the text, and name the files."""
     if options.report is not None:
         from thresher.auditing.html_report import save_report

@@ -1,7 +1,5 @@
 """Types of option values: what a text means, or why it is refused."""
 
-from __future__ import annotations
-
 import os
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A verb of the command line, and how verbs are added to a parser."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What the displays share: axes to draw on, colors, hatches and legends."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`FeaturesDisplay`: the features that a fitted classifier uses, and the class that each favors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self

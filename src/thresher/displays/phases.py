@@ -1,7 +1,5 @@
 """`PhasesDisplay`: what each phase of learning proved."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """`TrustDisplay`: which rows lost trust, and in which phase."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self

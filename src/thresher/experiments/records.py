@@ -1,12 +1,10 @@
 """The record of a simulated run, and the JSON file that holds such records."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from thresher.errors import DamagedFile
 from thresher.experiments.spec import SimulationSpec
@@ -119,7 +117,7 @@ class SimulatedRun:
         return {**asdict(self), **own}
 
     @classmethod
-    def from_record(cls, record: dict[str, Any]) -> SimulatedRun:
+    def from_record(cls, record: dict[str, Any]) -> Self:
         """The run that a record describes."""
         own = {name: record[name] for name in cls.__dataclass_fields__ if name in record}
         phases = tuple(SimulatedPhase(**phase) for phase in record["phases"])

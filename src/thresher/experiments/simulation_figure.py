@@ -1,7 +1,5 @@
 """The figure of simulated runs, from their records alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What `thresher simulate` shows and saves: progress, tables of phases, a summary over seeds."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence

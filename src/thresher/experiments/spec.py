@@ -1,7 +1,5 @@
 """What a run is: a simulated world or a poisoned table, who learns from it, and the seeds."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace

@@ -1,7 +1,5 @@
 """A learner's run on a poisoned real table, from a spec and a seed to what came out."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from functools import cache

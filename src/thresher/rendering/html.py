@@ -1,7 +1,5 @@
 """Pieces of a self-contained HTML page; plain text is escaped."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from html import escape
 from pathlib import Path

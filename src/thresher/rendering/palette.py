@@ -4,8 +4,6 @@ Color never stands alone: markers, dashes or hatches tell things apart in gray p
 HTML pages, which have a dark mode, are in `page.css`.
 """
 
-from __future__ import annotations
-
 BLUE = "#0072B2"
 RED = "#D55E00"
 GREEN = "#009E73"  # Thresher's own, in every comparison

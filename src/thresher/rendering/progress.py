@@ -1,7 +1,5 @@
 """Progress of long work: a bar in a terminal, plain lines elsewhere."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Matplotlib figures embedded in an HTML page."""
 
-from __future__ import annotations
-
 import base64
 import io
 import warnings

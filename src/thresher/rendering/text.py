@@ -1,7 +1,5 @@
 """Aligned tables in plain text, and the numbers in them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest

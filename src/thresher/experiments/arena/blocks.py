@@ -1,7 +1,5 @@
 """The blocks of a sweep's file, multiplied: one spec for each combination."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence

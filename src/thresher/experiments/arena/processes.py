@@ -4,8 +4,6 @@ On this machine and on a Dask cluster the processes are the same, with one BLAS 
 so are the records.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import re

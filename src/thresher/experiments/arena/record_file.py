@@ -1,13 +1,11 @@
 """The file of records: one JSON object per line, appended and never rewritten."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 from thresher.errors import DamagedFile, ThresherError
 from thresher.experiments.arena.run import FlatRecord
@@ -111,7 +109,7 @@ class RecordFile:
         os.fsync(self._file.fileno())
         self.records.append(record)
 
-    def __enter__(self) -> RecordFile:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

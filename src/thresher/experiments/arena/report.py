@@ -1,7 +1,5 @@
 """The report of an arena: one HTML page, from its records alone, complete at any time."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,13 +1,11 @@
 """One run of a sweep: a learner, a spec and a seed, and the flat record that it leaves."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 from thresher.experiments.records import SimulatedRun
 from thresher.experiments.simulation import run_simulation, software_versions
@@ -70,7 +68,7 @@ class Run:
         return {"learner": self.learner, "spec": self.spec.as_record(), "seed": int(self.seed)}
 
     @classmethod
-    def from_record(cls, record: dict[str, Any]) -> Run:
+    def from_record(cls, record: dict[str, Any]) -> Self:
         """The run that a record describes."""
         kind: Any = TableSpec if "table" in record["spec"] else SimulationSpec
         return cls(record["learner"], kind(**record["spec"]), record["seed"])

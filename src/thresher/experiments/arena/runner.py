@@ -1,7 +1,5 @@
 """Running a sweep: what is missing from the folder is run, and each record is saved at once."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing

@@ -5,13 +5,11 @@ A *cell* is everything that a run fixes but the seed. Cells that differ only in 
 summary is computed in `summarize` and described in `COLUMNS`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from thresher.errors import ThresherError
 from thresher.experiments.arena.record_file import latest_records
@@ -241,7 +239,7 @@ class Summary:
     n_left_out: int = 0
 
     @classmethod
-    def of(cls, name: str, sweep: Sweep | None, records: Iterable[FlatRecord]) -> Summary:
+    def of(cls, name: str, sweep: Sweep | None, records: Iterable[FlatRecord]) -> Self:
         """The summary of a sweep among records of any sweep.
 
         A sweep owns the runs that it contains, whichever sweep ran them. Without the sweep, the

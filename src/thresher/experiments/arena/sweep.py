@@ -42,13 +42,11 @@ strength that was worst for each learner in each world.
 A file with only `parts`, a list of such names or files, stands for all of them.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from thresher.errors import DamagedFile
 from thresher.experiments.arena.blocks import KINDS, check_keys, expand_blocks, skipped_methods
@@ -102,7 +100,7 @@ class Sweep:
     skipped_tables: tuple[str, ...] = ()
 
     @classmethod
-    def load(cls, name_or_path: str) -> Sweep:
+    def load(cls, name_or_path: str) -> Self:
         """The sweep of a TOML file, or the shipped sweep of that name.
 
         Raises
@@ -114,7 +112,7 @@ class Sweep:
         return cls.from_text(text, name=path.stem, origin=str(path))
 
     @classmethod
-    def from_text(cls, text: str, *, name: str, origin: str = "the spec") -> Sweep:
+    def from_text(cls, text: str, *, name: str, origin: str = "the spec") -> Self:
         """The sweep that a TOML text describes; `origin` is what errors call the text.
 
         Raises
@@ -130,7 +128,7 @@ class Sweep:
             raise kind(f"{origin}: {error}") from error
 
     @classmethod
-    def _of(cls, content: Mapping[str, Any], name: str, text: str) -> Sweep:
+    def _of(cls, content: Mapping[str, Any], name: str, text: str) -> Self:
         check_keys(content, _KEYS, "the file")
         seeds, pilot_seeds = _seeds(content)
         return cls(
@@ -167,7 +165,7 @@ class Sweep:
         specs = (spec for _, spec in self.entries if isinstance(spec, TableSpec))
         return list(dict.fromkeys(spec.table for spec in specs))
 
-    def without_tables(self, names: Sequence[str]) -> Sweep:
+    def without_tables(self, names: Sequence[str]) -> Self:
         """The sweep without the runs on these tables, which it then names as skipped."""
         kept = (
             (learner, spec)

@@ -1,7 +1,5 @@
 """What `thresher arena run` does in a terminal: run what is missing, show progress and results."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Each panel is a matplotlib figure of its own: a page can stack them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 Each function of `FIGURES` gives the figures for which a summary has what they need.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """What a figure is before it is drawn: panels of curves, axes, words, and each learner's style."""
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Callable, Collection, Iterator
