@@ -53,6 +53,7 @@ def test_an_impossible_plan_is_an_answer_and_says_so(tmp_path: Path, call_cli) -
     done = call_cli(f"{QUESTION} --noise-rate 0.05", tmp_path)
     assert done.returncode == 0
     assert "Impossible" in done.stdout
+    assert "draws" not in done.stdout  # no cost for what cannot be done
 
 
 def test_plan_prints_a_json_record(tmp_path: Path, call_cli) -> None:
@@ -150,6 +151,7 @@ def test_progress_goes_to_a_terminal_on_stderr_and_nowhere_else(tmp_path: Path) 
         ("simulate --sparsity 501", "sparsity"),
         ("simulate --noise-rate nan", "noise_rate"),
         ("simulate --adversary label-flip --strength 2", "strength"),
+        ("simulate --adversary label-flip --noise-rate 0", "drop --adversary"),
         ("simulate --seeds 0", "--seeds"),
         ("simulate --seeds 9-0", "--seeds"),
         ("simulate --seeds 1,x", "--seeds"),

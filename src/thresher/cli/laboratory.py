@@ -110,7 +110,9 @@ def _simulate(options: argparse.Namespace) -> None:
     from thresher.experiments.simulation_output import simulate
 
     if options.noise_rate == 0 and options.adversary not in (None, "none"):
-        raise Misuse("--noise-rate 0 leaves the adversary no rows; drop --adversary, or raise it")
+        raise Misuse(
+            "--noise-rate 0 leaves the adversary no rows: drop --adversary, or raise --noise-rate"
+        )
     with refusing_misuse():
         spec = SimulationSpec(
             n_features=options.features,

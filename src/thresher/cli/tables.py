@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from thresher.cli.values import choices, new_file_ending_in, noise_rate, whole_number
 from thresher.cli.verb import Misuse, Verb
+from thresher.errors import ThresherError
 from thresher.memory import return_arrays_at_once
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _predict(options: argparse.Namespace) -> None:
     _refuse_to_overwrite(options.file, out=options.out)
     if not options.model.exists():
         learn = "thresher learn FILE --out MODEL.json"
-        raise Misuse(f"there is no model file {options.model}; write one with '{learn}'")
+        raise ThresherError(f"{options.model}: no such model file; write one with '{learn}'")
     model = load_model(options.model)
     columns = {"id_column": options.id_column, "label": options.label}
     print(predict_file(model, options.file, options.out, **columns))
