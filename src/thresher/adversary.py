@@ -9,12 +9,9 @@ bound that is returned.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.optimize import minimize_scalar
 
 from thresher.adversary_checker import (
@@ -28,7 +25,7 @@ from thresher.adversary_checker import (
 from thresher.certificates import weighted_second_moment
 from thresher.solvers import HingeMinimum, minimize_hinge
 from thresher.solvers.thresholding import best_clip, proven_upper
-from thresher.validation import FloatArray, Rows, is_sparse
+from thresher.validation import FloatArray, Rows, stack_rows
 
 MAX_COLUMNS = 1500  # with more, rows are bounded one by one: no d×d matrix is formed
 STEP = 1.6  # from one level to the next
@@ -72,24 +69,24 @@ class AdversaryBound:
     weights, dual, growth, planted_proof, removed_proof : the proof
     """
 
-    value: float
-    fixed: float
-    trivial: float
-    loss: float
     n_rows: int
     n_planted: int
     distance: float
     l1_ratio: float
     hinge_scale: float
     clean_variance: float | None
-    gap: float
-    planted: float
-    removed: float
     weights: FloatArray
-    dual: FloatArray
-    growth: float
-    planted_proof: Proof
-    removed_proof: Proof
+    value: float = math.inf
+    fixed: float = math.inf
+    trivial: float = math.inf
+    loss: float = math.inf
+    gap: float = math.inf
+    planted: float = math.inf
+    removed: float = math.inf
+    dual: FloatArray = field(default_factory=lambda: np.zeros(0))
+    growth: float = 0.0
+    planted_proof: Proof = field(default_factory=Proof)
+    removed_proof: Proof = field(default_factory=Proof)
 
     def at(self, distance: float) -> float:
         """The bound for halfspaces within a shorter distance: a straight line from `fixed`."""
@@ -163,24 +160,18 @@ def bound_adversary(
     >>> round(bound.loss, 2), round(bound.value, 2), round(bound.at(0.1), 2)
     (0.18, 0.02, 0.01)
     """
-    n, several = int(labels.size), np.atleast_2d(weights)
-    unproven = AdversaryBound(
-        **dict.fromkeys(("value", "fixed", "trivial", "loss", "gap"), math.inf),
-        **dict.fromkeys(("planted", "removed"), math.inf),
-        n_rows=n,
+    several = np.atleast_2d(weights)
+    asked = AdversaryBound(
+        n_rows=int(labels.size),
         n_planted=n_planted,
         distance=distance,
         l1_ratio=l1_ratio,
         hinge_scale=hinge_scale,
         clean_variance=clean_variance,
         weights=several[0],
-        dual=np.zeros(n),
-        growth=0.0,
-        planted_proof=Proof(),
-        removed_proof=Proof(),
     )
-    table = Margins.of(rows, labels, point, unproven)
-    tried = (_proven(table, replace(unproven, weights=q)) for q in several)
+    table = Margins.of(rows, labels, point, asked)
+    tried = (_proven(table.weighted(q), replace(asked, weights=q)) for q in several)
     best = min(tried, key=lambda bound: bound.value)
     proven = replace(best, trivial=_trivial(table), loss=float(table.loss.mean()))
     is_accepted = accepts_adversary_bound(rows, labels, point, proven)
@@ -188,21 +179,22 @@ def bound_adversary(
 
 
 def _proven(table: Margins, asked: AdversaryBound) -> AdversaryBound:
-    q, k, variance = asked.weights, asked.n_planted, asked.clean_variance
-    dual, growth = _dual_and_growth(table, q)
-    slack, slope = gap_at_most(table, q, dual, growth)
-    planted_proof = _Levels.of_planted(table, q, k).best() if k else Proof()
-    levels = _Levels.of_removed(table, 1 - q)
+    n_planted, variance = asked.n_planted, asked.clean_variance
+    dual, growth = _dual_and_growth(table)
+    slack, slope = gap_at_most(table, dual, growth)
+    planted_proof = _Levels.of_planted(table, n_planted).best() if n_planted else Proof()
+    levels = _Levels.of_removed(table)
     removed_proof = levels.best() if variance is None else levels.best_for(variance)
-    gap, planted = (slack + slope) * CUSHION, planted_at_most(table, q, k, planted_proof) * CUSHION
-    removed, fixed = removed_at_most(table, q, removed_proof, variance)
+    removed, fixed = removed_at_most(table, removed_proof, variance)
+    gap, removed = (slack + slope) * CUSHION, removed * CUSHION
+    planted = planted_at_most(table, n_planted, planted_proof) * CUSHION
     return replace(
         asked,
-        value=(gap + planted + removed * CUSHION) * CUSHION,
+        value=(gap + planted + removed) * CUSHION,
         fixed=(slack + fixed) * CUSHION,
         gap=gap,
         planted=planted,
-        removed=removed * CUSHION,
+        removed=removed,
         dual=dual,
         growth=growth,
         planted_proof=planted_proof,
@@ -212,28 +204,24 @@ def _proven(table: Margins, asked: AdversaryBound) -> AdversaryBound:
 
 def _trivial(table: Margins) -> float:
     """The bound without any weight: what no row's loss can do."""
-    proof = _Levels.of_removed(table, np.ones(table.n_rows)).best()
-    return removed_at_most(table, np.zeros(table.n_rows), proof, None)[0]
+    table = table.weighted(np.zeros(table.n_rows))
+    return removed_at_most(table, _Levels.of_removed(table).best(), None)[0]
 
 
-def _dual_and_growth(table: Margins, weights: FloatArray) -> tuple[FloatArray, float]:
+def _dual_and_growth(table: Margins) -> tuple[FloatArray, float]:
     """Multipliers that make the proven gap small: of the rows, and of ‖u‖ ≤ ‖v‖.
 
     A row −τv of weight λn charges λ(1 + v·u) for growth, and makes the solver find both.
     """
     n, found = table.n_rows, {}
-    extra = -table.hinge_scale * table.point[None]
-    stack: Callable[..., Any] = sp.vstack if is_sparse(table.rows) else np.concatenate
-    rows, labels = stack([table.rows, extra]), np.append(table.labels, 1.0)
-    rows = rows.tocsr() if is_sparse(rows) else rows
+    rows = stack_rows([table.rows, -table.hinge_scale * table.point[None]])
+    labels = np.append(table.labels, 1.0)
     last: HingeMinimum | None = None
 
     def gap(growth: float) -> float:
         nonlocal last
-        total = np.append(weights, growth * n)
-        if not total.any():
-            dual = np.zeros(n)
-        else:
+        total, dual = np.append(table.weights, growth * n), np.zeros(n)
+        if total.any():
             last = minimize_hinge(
                 rows,
                 labels,
@@ -246,20 +234,16 @@ def _dual_and_growth(table: Margins, weights: FloatArray) -> tuple[FloatArray, f
                 warm_start=last,
             )
             dual = last.dual[:-1]
-        value = sum(gap_at_most(table, weights, dual, growth))
+        value = sum(gap_at_most(table, dual, growth))
         found[value] = dual, growth
         return value
 
     gap(0.0)
-    active = weights * table.labels * (table.excess > 0)
+    active = table.weights * table.labels * (table.excess > 0)
     along = float(active @ (table.rows @ table.point)) / (n * table.hinge_scale)
     if along > 0 and (length := float(table.point @ table.point)) > 0:
-        minimize_scalar(
-            gap,
-            bounds=(0.0, 1.5 * along / length),
-            method="bounded",
-            options={"maxiter": N_GROWTHS},
-        )
+        most = 1.5 * along / length
+        minimize_scalar(gap, bounds=(0, most), method="bounded", options={"maxiter": N_GROWTHS})
     return found[min(found)]
 
 
@@ -274,33 +258,30 @@ class _Levels:
     most: int
 
     @classmethod
-    def of_planted(cls, table: Margins, weights: FloatArray, n_planted: int) -> _Levels:
+    def of_planted(cls, table: Margins, n_planted: int) -> _Levels:
         """For planted rows: their losses may rise."""
         changes = np.maximum(table.reach - table.spare, 0)
-        return cls(table, weights, changes, table.spare, n_planted)
+        return cls(table, table.weights, changes, table.spare, n_planted)
 
     @classmethod
-    def of_removed(cls, table: Margins, weights: FloatArray) -> _Levels:
+    def of_removed(cls, table: Margins) -> _Levels:
         """For removed rows: their losses may fall, to zero at most."""
         caps = np.minimum(table.loss, table.reach)
-        return cls(table, weights, caps, np.zeros_like(caps), table.n_rows)
+        return cls(table, 1 - table.weights, caps, np.zeros_like(caps), table.n_rows)
 
     def best(self) -> Proof:
         """The level with the least bound; infinity if no variance makes it smaller."""
-        plain = self._sure(math.inf)[0]
         positive = self.caps[(self.caps > 0) & (self.weights > 0)]
         if self.table.point.size > MAX_COLUMNS or not positive.size:
             return Proof()
-        top = float(positive.max())
-        tried = {0: self._bound(top)}
-        j = 0
-        while j < MOST_LEVELS:
-            j += 1
-            tried[j] = self._bound(top * STEP**-j)
-            if tried[j] > tried[j - 1] and j > 1:
+        top, bounds = float(positive.max()), []
+        for j in range(MOST_LEVELS + 1):
+            bounds.append(self._bound(top * STEP**-j))
+            if j > 1 and bounds[j] > bounds[j - 1]:
                 break
-        chosen = min(tried, key=tried.__getitem__)
-        return self._proof(top * STEP**-chosen) if tried[chosen] < plain else Proof()
+        least = min(bounds)
+        is_better = least < self._sure(math.inf)[0]
+        return self._proof(top * STEP ** -bounds.index(least)) if is_better else Proof()
 
     def best_for(self, variance: float) -> Proof:
         """The best level where the squares of clean rows are assumed to be bounded."""

@@ -8,7 +8,7 @@ trusts nothing but the data: each part is computed anew, from above, with its ro
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,15 +19,15 @@ from thresher.certificates import (
     INF,
     TINY,
     FloatArray,
-    _blocks,
-    _demand,
-    _dense,
-    _floats,
-    _number,
-    _radius,
-    _rows,
-    _support_from_above,
+    as_floats,
+    as_number,
+    as_radius,
+    as_rows,
+    blocks_of,
+    demand,
+    dense,
     proves_upper_bound,
+    support_from_above,
     weighted_second_moment,
 )
 
@@ -45,19 +45,17 @@ def accepts_adversary_bound(rows: Any, labels: Any, point: Any, bound: Any) -> b
     `bound.clean_variance` for every δ with ‖δ‖₂ ≤ 1 and ‖δ‖₁ ≤ l1_ratio.
     """
     try:
-        table = Margins.of(rows, labels, point, bound)
-        slack, slope = gap_at_most(table, bound.weights, bound.dual, bound.growth)
-        planted = planted_at_most(table, bound.weights, bound.n_planted, bound.planted_proof)
-        removed, fixed = removed_at_most(
-            table, bound.weights, bound.removed_proof, bound.clean_variance
-        )
-        claims = [_number(claim) for claim in (bound.gap, bound.planted, bound.removed)]
+        table = Margins.of(rows, labels, point, bound).weighted(bound.weights)
+        slack, slope = gap_at_most(table, bound.dual, bound.growth)
+        planted = planted_at_most(table, bound.n_planted, bound.planted_proof)
+        removed, fixed = removed_at_most(table, bound.removed_proof, bound.clean_variance)
+        claims = [as_number(claim) for claim in (bound.gap, bound.planted, bound.removed)]
         return (
             slack + slope <= claims[0] * (1 - 2 * EPS)
             and planted <= claims[1]
             and removed <= claims[2]
-            and sum(map(Fraction, claims)) <= _number(bound.value)
-            and slack + fixed <= _number(bound.fixed) * (1 - 2 * EPS)
+            and sum(map(Fraction, claims)) <= as_number(bound.value)
+            and slack + fixed <= as_number(bound.fixed) * (1 - 2 * EPS)
         )
     except (ValueError, TypeError, OverflowError):
         return False
@@ -65,7 +63,7 @@ def accepts_adversary_bound(rows: Any, labels: Any, point: Any, bound: Any) -> b
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """A table around a point, every number rounded to the safe side.
+    """A weighted table around a point, every number rounded to the safe side.
 
     With a = |x·(v−u)|/τ: a ≤ reach for every u that is meant; the hinge loss at v is at most
     `loss`, and `spare` is at most what the margin at v exceeds 1 by, so ℓ(u) − ℓ(v) ≤ (a − spare)₊.
@@ -80,20 +78,31 @@ class Margins:
     distance: float
     hinge_scale: float
     ratio: float
+    weights: FloatArray  # q in [0, 1]
 
     @classmethod
     def of(cls, rows: Any, labels: Any, point: Any, claim: Any) -> Margins:
-        """For the distance, l1 ratio and hinge scale of a claim."""
-        rows, labels, point = _rows(rows), _floats(labels, 1, -1.0, 1.0), _floats(point, 1)
-        (n, d), tau = rows.shape, _radius(claim.hinge_scale)
-        _demand(n == labels.size, d == point.size, np.all(np.abs(labels) == 1))
-        distance, ratio = _radius(claim.distance), _number(claim.l1_ratio, 1.0, 1e100)
-        sizes = np.concatenate([abs(b) @ np.abs(point) for _, b in _blocks(rows, 8 * d)])
+        """For the distance, l1 ratio and hinge scale of a claim, with the weight 1 for each row."""
+        rows, labels, point = (
+            as_rows(rows),
+            as_floats(labels, 1, -1.0, 1.0),
+            as_floats(point, 1),
+        )
+        (n, d), tau = rows.shape, as_radius(claim.hinge_scale)
+        demand(n == labels.size, d == point.size, np.all(np.abs(labels) == 1))
+        distance, ratio = as_radius(claim.distance), as_number(claim.l1_ratio, 1.0, 1e100)
+        sizes = np.concatenate([abs(b) @ np.abs(point) for _, b in blocks_of(rows, 8 * d)])
         doubt = (d + 8) * (EPS + (EPS * sizes + TINY) / tau)
         excess = 1 - labels * np.ravel(rows @ point) / tau
         reach = distance * _supports(rows, ratio) / tau * (1 + 8 * EPS) + TINY
-        _demand(np.isfinite(doubt).all(), np.isfinite(excess).all(), np.isfinite(reach).all())
-        return cls(rows, labels, point, excess, doubt, reach, distance, tau, ratio)
+        demand(np.isfinite(doubt).all(), np.isfinite(excess).all(), np.isfinite(reach).all())
+        return cls(rows, labels, point, excess, doubt, reach, distance, tau, ratio, np.ones(n))
+
+    def weighted(self, weights: Any) -> Margins:
+        """The same table with other weights."""
+        q = as_floats(weights, 1, 0.0, 1.0)
+        demand(q.size == self.n_rows)
+        return replace(self, weights=q)
 
     @property
     def n_rows(self) -> int:
@@ -120,8 +129,8 @@ def _supports(rows: Any, ratio: float) -> FloatArray:
     """At least max x·δ over ‖δ‖₂ ≤ 1, ‖δ‖₁ ≤ ratio: ‖S_t(x)‖₂ + ratio·t is, for every t ≥ 0."""
     d, found = rows.shape[1], []
     ratio = min(ratio, math.sqrt(d) * (1 + EPS))
-    for _, block in _blocks(rows, 2 * rows.shape[1]):
-        sizes = np.abs(_dense(block))
+    for _, block in blocks_of(rows, 2 * rows.shape[1]):
+        sizes = np.abs(dense(block))
         top, best = sizes.max(axis=1), np.full(len(sizes), INF)
         for level in LEVELS[:, None] * top:
             left = np.maximum(sizes - level[:, None], 0)
@@ -134,38 +143,37 @@ def _supports(rows: Any, ratio: float) -> FloatArray:
 
 
 @np.errstate(all="ignore")
-def gap_at_most(table: Margins, weights: Any, dual: Any, growth: float) -> tuple[float, float]:
+def gap_at_most(table: Margins, dual: Any, growth: float) -> tuple[float, float]:
     """Parts whose sum bounds F(v) − F(u), F = (1/n)Σ q·loss: one fixed, one of the distance.
 
     For any a with 0 ≤ a ≤ q, F(u) ≥ (1/n)Σ a(1 − y(x·u)/τ). Hence F(v) − F(u) is at most
     (1/n)Σ (qℓ(v) − a(1 − y(x·v)/τ)) + G·(u−v), G = (1/nτ)Σ ayx; and since v·(u−v) ≤ 0, G can
     be replaced by G − λv, λ ≥ 0 (`growth`).
     """
-    q, growth = _floats(weights, 1, 0.0, 1.0), _number(growth, 0.0, 1e100)
-    alpha, n = np.clip(_floats(dual, 1), 0, 1) * q, table.n_rows
-    _demand(q.size == alpha.size == n)
-    excess = table.excess
+    q, n, excess, growth = table.weights, table.n_rows, table.excess, as_number(growth, 0, 1e100)
+    demand(np.size(dual) == n)
+    alpha = np.clip(as_floats(dual, 1), 0, 1) * q
     slack = np.where(excess > 0, (q - alpha) * excess, -alpha * excess) + q * table.doubt
     signed, d, ratio = alpha * table.labels, table.point.size, table.ratio
     pull = np.ravel(table.rows.T @ signed) / (n * table.hinge_scale)
-    sizes = sum(abs(b).T @ alpha[part] for part, b in _blocks(table.rows, 8 * d))
+    sizes = sum(abs(b).T @ alpha[part] for part, b in blocks_of(table.rows, 8 * d))
     errors = ((n + 8) * EPS * np.ravel(sizes) + n * TINY) / (n * table.hinge_scale)
     errors += 8 * EPS * (np.abs(pull) + growth * np.abs(table.point)) + TINY
-    support = _support_from_above(pull - growth * table.point, 1.0, ratio)
+    support = support_from_above(pull - growth * table.point, 1.0, ratio)
     support += min(ratio, math.sqrt(d)) * float(errors.max()) * (1 + 8 * EPS)
     return table.mean(slack), table.distance * support * (1 + 8 * EPS) + TINY
 
 
 @np.errstate(all="ignore")
-def planted_at_most(table: Margins, weights: Any, n_planted: int, proof: Any) -> float:
+def planted_at_most(table: Margins, n_planted: int, proof: Any) -> float:
     """At least (1/n)Σ q(ℓ(u) − ℓ(v)) over any `n_planted` rows.
 
     ℓ(u) − ℓ(v) ≤ (a − h)₊, h the spare margin, and that is at most both reach − h and, for any
     level c > 0, (c − h)₊ + a²/(4·max(c, h)). The largest first terms are added up; the squares are
     bounded for all rows together, by the variance that the proof's multiplier proves.
     """
-    q, k = _floats(weights, 1, 0.0, 1.0), int(_number(n_planted, 0))
-    _demand(q.size == table.n_rows, k == n_planted)
+    q, k = table.weights, int(as_number(n_planted, 0))
+    demand(k == n_planted)
     if k == 0:
         return 0.0
     sure, curvature = split(np.maximum(table.reach - table.spare, 0), table.spare, proof.level)
@@ -175,7 +183,7 @@ def planted_at_most(table: Margins, weights: Any, n_planted: int, proof: Any) ->
 
 @np.errstate(all="ignore")
 def removed_at_most(
-    table: Margins, weights: Any, proof: Any, clean_variance: float | None
+    table: Margins, proof: Any, clean_variance: float | None
 ) -> tuple[float, float]:
     """At least (1/n)Σ (1−q)(ℓ(v) − ℓ(u)) over any clean rows, and its part without the distance.
 
@@ -183,15 +191,14 @@ def removed_at_most(
     (1−q)a ≤ c(1−q)² + a²/(4c), and the clean rows' mean of a² is at most (distance/τ)² times
     their variance.
     """
-    removed = (1 - _floats(weights, 1, 0.0, 1.0)) * (1 + EPS)
-    _demand(removed.size == table.n_rows)
-    caps, level = np.minimum(table.loss, table.reach), _level(proof.level)
+    removed, level = (1 - table.weights) * (1 + EPS), _level(proof.level)
+    caps = np.minimum(table.loss, table.reach)
     if clean_variance is None:
         sure, curvature = split(caps, np.zeros_like(caps), level)
         spread = _spread_at_most(table, removed * curvature, proof)
     else:
         sure = np.minimum(caps, level * removed) if level < INF else caps
-        variance = _number(clean_variance, 0.0, 1e100) / (4 * level)
+        variance = as_number(clean_variance, 0.0, 1e100) / (4 * level)
         spread = (table.distance / table.hinge_scale) ** 2 * variance * (1 + 8 * EPS) + TINY
     is_fixed = sure >= table.loss
     return table.mean(removed * sure) + spread, table.mean(removed * sure * is_fixed)
@@ -211,21 +218,13 @@ def _spread_at_most(table: Margins, weights: FloatArray, proof: Any) -> float:
     counts = np.flatnonzero(weights)
     if not counts.size:
         return 0.0
-    n, variance = table.n_rows, _number(proof.variance, 0.0, 1e200)
+    n, variance = table.n_rows, as_number(proof.variance, 0.0, 1e200)
     gram, error = weighted_second_moment(table.rows[counts], weights[counts], n_rows=n)
-    _demand(
-        proves_upper_bound(
-            variance,
-            gram,
-            proof.multiplier,
-            l2_radius=1.0,
-            l1_radius=table.ratio,
-            gram_error=error,
-        )
-    )
+    known = {"l2_radius": 1.0, "l1_radius": table.ratio, "gram_error": error}
+    demand(proves_upper_bound(variance, gram, proof.multiplier, **known))
     lost = TINY * float(table.reach.max()) ** 2  # of weights that underflowed
     return (table.distance / table.hinge_scale) ** 2 * variance * (1 + 16 * EPS) + lost + TINY
 
 
 def _level(value: Any) -> float:
-    return INF if value == INF else _radius(value)
+    return INF if value == INF else as_radius(value)

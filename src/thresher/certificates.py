@@ -64,7 +64,7 @@ def proves_upper_bound(
     bounds the error of each entry. If `gram` is a block of a larger matrix, `rest` bounds the
     entries outside of it: there U is the matrix itself, and A − U is zero.
     """
-    _demand(gram.shape == multiplier.shape)
+    demand(gram.shape == multiplier.shape)
     largest = max(float(np.abs(multiplier).max()) + gram_error, rest)
     l2_radius = min(l2_radius, l1_radius)  # tr H ≤ Σ|H_ij|
     if rest == 0:
@@ -104,7 +104,7 @@ def proves_lower_bound(
         return True  # zero belongs to M
     if lifted.ndim > 1:  # whatever is rounded, a factor times its transpose is semidefinite
         lift = 4 * (d + 3) * EPS * abs(float(np.trace(_symmetric(lifted))))
-        factor = _floats(np.linalg.cholesky(lifted + lift * np.eye(d)))
+        factor = as_floats(np.linalg.cholesky(lifted + lift * np.eye(d)))
     excess, l1_norm, magnitude = _excess(factor, l2_radius, l1_radius)
     value = float(np.einsum("ij,ij->j", factor, gram @ factor).sum())
     # Sums over d entries, over d again and over the columns, relative to Σ_c |f_c|ᵀ|A||f_c|.
@@ -135,8 +135,8 @@ def proves_optimum(
         return claim <= 0
     used = used if 4 * used.size <= d else np.arange(d)  # gathering most columns costs more
     factor, scores = factor[used], np.empty(n)
-    for part, block in _blocks(rows, used.size):
-        scores[part] = _least_scores(_dense(block[:, used] if used.size < d else block), factor)
+    for part, block in blocks_of(rows, used.size):
+        scores[part] = _least_scores(dense(block[:, used] if used.size < d else block), factor)
     scores.sort()
     required = (1 - outlier_fraction) * n * (1 - 8 * EPS)  # less than `proves_weights` does
     whole = min(int(required), n - 1)
@@ -165,18 +165,18 @@ def proves_hinge_bound(
     rounded down, and W is larger by twice what `accepts_hinge` overlooks.
     """
     m, d = rows.shape
-    _demand(m == labels.size == dual.size == sample_weight.size, d == center.size)
-    shrink = (1 - (m + 4) * EPS) / _radius(sample_weight.sum())
+    demand(m == labels.size == dual.size == sample_weight.size, d == center.size)
+    shrink = (1 - (m + 4) * EPS) / as_radius(sample_weight.sum())
     alpha = np.clip(dual, 0, 1) * sample_weight * shrink
     alpha[alpha < 2.0**-900] = 0  # may have been rounded up where it underflowed
     gradient = np.ravel(rows.T @ (alpha * labels))
-    magnitude = sum(np.ravel(abs(block).T @ alpha[part]) for part, block in _blocks(rows, 8 * d))
+    magnitude = sum(np.ravel(abs(block).T @ alpha[part]) for part, block in blocks_of(rows, 8 * d))
     errors = (m + d + 8) * EPS * magnitude + (m + d) * TINY
     constant = float(alpha.sum()) * (1 - (m + 8) * EPS) - float(gradient @ center) / hinge_scale
     constant -= (float(errors @ np.abs(center)) + (m + d) * TINY) / hinge_scale
     l2_radius = min(l2_radius, l1_radius) * (1 + 2 * (d + 8) * EPS)
     l1_radius = min(l1_radius * (1 + 2 * (d + 8) * EPS), math.sqrt(d) * l2_radius)
-    support = _support_from_above(gradient, l2_radius, l1_radius) + l1_radius * errors.max()
+    support = support_from_above(gradient, l2_radius, l1_radius) + l1_radius * errors.max()
     return claim <= 0 or claim <= constant - support / hinge_scale * (1 + 8 * EPS) - TINY < INF
 
 
@@ -193,7 +193,7 @@ def accepts_worst_direction(
     """Whether bounds and status of an answer of `worst_direction` on this matrix are proven."""
     witness = answer.direction if answer.direction is not None else answer.lifted
     radii = {"l2_radius": l2_radius, "l1_radius": l1_radius}
-    lower, upper = _number(answer.lower), _number(answer.upper)
+    lower, upper = as_number(answer.lower), as_number(answer.upper)
     close = tolerance * upper < INF and (1 - Fraction(tolerance)) * Fraction(upper) <= Fraction(
         lower
     )
@@ -216,13 +216,13 @@ def accepts_removal(
     tolerance: float = 0.3,
 ) -> bool:
     """Whether weights, bounds and status of an answer of `remove_outliers` are all proven."""
-    (n, d), rest, direction = rows.shape, 0.0, _floats(answer.direction, 1)
-    weights = _floats(answer.weights, 1)
-    _demand(weights.size == n, direction.size == d, proves_weights(weights, outlier_fraction))
+    (n, d), rest, direction = rows.shape, 0.0, as_floats(answer.direction, 1)
+    weights = as_floats(answer.weights, 1)
+    demand(weights.size == n, direction.size == d, proves_weights(weights, outlier_fraction))
     rows_kept, weights = rows[weights > 0], weights[weights > 0]
     if answer.columns is not None:
-        columns = _floats(answer.columns, 1, 0, d - 1).astype(np.intp)
-        _demand(columns.size > 0, np.all(np.diff(columns) > 0))
+        columns = as_floats(answer.columns, 1, 0, d - 1).astype(np.intp)
+        demand(columns.size > 0, np.all(np.diff(columns) > 0))
         bounds = largest_in_columns(rows_kept, weights, n_rows=n)
         rest = float(np.delete(bounds, columns).max(initial=0.0))
         rows_kept, direction = rows_kept[:, columns], direction[columns]
@@ -252,13 +252,13 @@ def accepts_hinge(
     tolerance: float = 1e-3,
 ) -> bool:
     """Whether point, loss, lower bound and status of an answer of `minimize_hinge` are proven."""
-    (m, d), point = rows.shape, _floats(answer.point, 1)
-    _demand(m == labels.size == sample_weight.size, d == center.size == point.size)
+    (m, d), point = rows.shape, as_floats(answer.point, 1)
+    demand(m == labels.size == sample_weight.size, d == center.size == point.size)
     offset, reach = np.abs(point - center), 1 + (d + 8) * EPS  # rounding of norms is overlooked
-    _demand(np.linalg.norm(offset) <= l2_radius * reach, offset.sum() <= l1_radius * reach)
+    demand(np.linalg.norm(offset) <= l2_radius * reach, offset.sum() <= l1_radius * reach)
     loss, upper = hinge_loss(rows, labels, point, hinge_scale, sample_weight)
-    told, lower = _number(answer.loss), _number(answer.lower_bound)
-    _demand(abs(told - loss) <= 2 * (upper - loss) < INF)  # told as float64 may evaluate it
+    told, lower = as_number(answer.loss), as_number(answer.lower_bound)
+    demand(abs(told - loss) <= 2 * (upper - loss) < INF)  # told as float64 may evaluate it
     is_close = max(told, upper) <= Fraction(lower) + Fraction(tolerance)
     region: dict[str, Any] = {"center": center, "l2_radius": l2_radius, "l1_radius": l1_radius}
     region |= {"hinge_scale": hinge_scale, "sample_weight": sample_weight}
@@ -268,7 +268,7 @@ def accepts_hinge(
 
 
 def _removal_status(answer: Any, limit: float | None, tolerance: float) -> str:
-    upper, optimum = _number(answer.variance_upper), _number(answer.optimum_lower)
+    upper, optimum = as_number(answer.variance_upper), as_number(answer.optimum_lower)
     if limit is None:
         tight = upper < INF and upper <= (1 + Fraction(tolerance)) * Fraction(optimum)
         return "tightest" if tight else "undecided"
@@ -278,8 +278,8 @@ def _removal_status(answer: Any, limit: float | None, tolerance: float) -> str:
 @np.errstate(all="ignore")
 def hinge_loss(rows: Any, labels: Any, point: Any, tau: float, weights: Any) -> tuple[float, float]:
     """The weighted mean hinge loss as float64 evaluates it, and a bound on the exact one."""
-    (m, d), total = rows.shape, _radius(weights.sum())
-    sizes = [np.ravel(abs(block) @ np.abs(point)) for _, block in _blocks(rows, 8 * d)]
+    (m, d), total = rows.shape, as_radius(weights.sum())
+    sizes = [np.ravel(abs(block) @ np.abs(point)) for _, block in blocks_of(rows, 8 * d)]
     doubt = (d + 8) * (EPS + (EPS * np.concatenate(sizes) + TINY) / tau)
     slack = 1 - labels * np.ravel(rows @ point) / tau
     slack[weights == 0] = doubt[weights == 0] = 0
@@ -290,14 +290,14 @@ def hinge_loss(rows: Any, labels: Any, point: Any, tau: float, weights: Any) -> 
 @np.errstate(all="ignore")
 def weighted_second_moment(rows: Any, weights: Any, *, n_rows: int) -> tuple[FloatArray, float]:
     """(1/n)Σ weights·xxᵀ, and a bound on the rounding error of each of its entries."""
-    rows, weights = _rows(rows), _floats(weights, 1, 0.0)
-    _demand(weights.size == rows.shape[0] <= n_rows)
+    rows, weights = as_rows(rows), as_floats(weights, 1, 0.0)
+    demand(weights.size == rows.shape[0] <= n_rows)
     gram = np.zeros((rows.shape[1], rows.shape[1]))
-    for part, block in _blocks(rows, rows.shape[1]):
+    for part, block in blocks_of(rows, rows.shape[1]):
         roots = np.sqrt(weights[part, None])
         is_thin = 10 * getattr(block, "nnz", INF) < math.prod(block.shape)
-        scaled = block.multiply(roots).tocsr() if is_thin else _dense(block) * roots
-        gram += _dense(scaled.T @ scaled)
+        scaled = block.multiply(roots).tocsr() if is_thin else dense(block) * roots
+        gram += dense(scaled.T @ scaled)
     gram = (gram + gram.T) / (2 * n_rows)
     # What underflows in √q·x is multiplied by at most √(Σq·x_k²); zeros lose nothing.
     lost = (1 + math.sqrt(n_rows * float(gram.max()))) * (rows.max() > 0 or rows.min() < 0)
@@ -312,9 +312,9 @@ def rounding_of_moment(gram: FloatArray, n_summed: int) -> float:
 @np.errstate(all="ignore")
 def largest_in_columns(rows: Any, weights: FloatArray, *, n_rows: int) -> FloatArray:
     """For each column at least the magnitude of every entry that (1/n)Σ weights·xxᵀ has in it."""
-    magnitudes, weights = abs(_rows(rows)), _floats(weights, 1, 0.0)
-    _demand(weights.size == magnitudes.shape[0] <= n_rows)
-    in_row, in_column = (np.ravel(_dense(magnitudes.max(axis=axis))) for axis in (1, 0))
+    magnitudes, weights = abs(as_rows(rows)), as_floats(weights, 1, 0.0)
+    demand(weights.size == magnitudes.shape[0] <= n_rows)
+    in_row, in_column = (np.ravel(dense(magnitudes.max(axis=axis))) for axis in (1, 0))
     sums = np.ravel(magnitudes.T @ (weights * in_row)) / n_rows  # |Σ qxz| ≤ Σ q|x|·max|z|
     underflow = TINY * (1 + in_column) * (in_column > 0)
     return sums * (1 + (weights.size + 8) * EPS) + (weights.size + 8) * underflow
@@ -337,7 +337,7 @@ def _least_scores(block: FloatArray, factor: FloatArray) -> FloatArray:
     spread = ((d + 3) * EPS * np.sqrt(squares))[:, None] * norms + d * TINY * (1 + norms)
     certain = np.maximum(np.abs(block @ factor) - spread, 0) * sizes[:, None]
     scores = np.einsum("ij,ij->i", certain, certain) - factor.shape[1] * TINY
-    # Lower is safe: what is no number counts nothing, what overflowed less than it should.
+    # Too low is safe: NaN becomes 0, and an overflow a number below the exact score.
     return np.clip(np.nan_to_num(scores, nan=0.0), 0, 1e300 / len(block))
 
 
@@ -354,11 +354,11 @@ def _excess(factor: FloatArray, r: float, rho: float) -> tuple[float, float, flo
     if k > 1:
         l1_norm = float(np.abs(factor @ factor.T).sum(axis=1).sum()) * slack + underflow
         l1_norm += (k + 1) * EPS * magnitude
-    _demand(trace < INF, l1_norm < INF, magnitude < INF)
+    demand(trace < INF, l1_norm < INF, magnitude < INF)
     return max(trace / r**2, l1_norm / rho**2, 1.0) * (1 + 8 * EPS), l1_norm, magnitude
 
 
-def _support_from_above(gradient: FloatArray, l2_radius: float, l1_radius: float) -> float:
+def support_from_above(gradient: FloatArray, l2_radius: float, l1_radius: float) -> float:
     """The least value found of r‖S_t(g)‖₂ + ρt, a convex function of t; any t is an upper bound."""
     exponent = np.frexp(np.abs(gradient).max())[1]
     magnitudes = np.ldexp(np.abs(gradient), -exponent)  # below 1, without rounding
@@ -376,71 +376,73 @@ def _support_from_above(gradient: FloatArray, l2_radius: float, l1_radius: float
     return float(np.ldexp(best, exponent))
 
 
-def _demand(*conditions: bool | np.bool_) -> None:
+def demand(*conditions: bool | np.bool_) -> None:
     if not all(conditions):
         raise ValueError("an input has the wrong type, shape or range")
 
 
-def _number(value: Any, low: float = -INF, high: float = INF) -> float:
+def as_number(value: Any, low: float = -INF, high: float = INF) -> float:
     """A real number as a float that equals it and lies in this range."""
     exact = int(value) if isinstance(value, Integral) else value
-    _demand(isinstance(value, Real) and float(exact) == exact and low <= exact <= high)
+    demand(isinstance(value, Real) and float(exact) == exact and low <= exact <= high)
     return float(exact)
 
 
-def _floats(values: Any, ndim: int = 0, low: float = -INF, high: float = INF) -> FloatArray:
+def as_floats(values: Any, ndim: int = 0, low: float = -INF, high: float = INF) -> FloatArray:
     """Finite numbers in this range as a float64 array that equals them."""
     array = np.asarray(values)
-    _demand(array.dtype.kind in "biuf", array.ndim == (ndim or array.ndim) > 0)
+    demand(array.dtype.kind in "biuf", array.ndim == (ndim or array.ndim) > 0)
     floats = array.astype(np.float64, copy=False)
     is_whole = array.dtype.kind in "iu"
-    _demand(floats is array or np.all(np.abs(floats) < 2.0**53 if is_whole else floats == array))
+    demand(floats is array or np.all(np.abs(floats) < 2.0**53 if is_whole else floats == array))
     # The sum is cheaper than a mask, and finite only if every entry is.
-    _demand(math.isfinite(float(floats.sum())) or np.isfinite(floats).all())
-    _demand(low == -INF or np.all((floats >= low) & (floats <= high)))
+    demand(math.isfinite(float(floats.sum())) or np.isfinite(floats).all())
+    demand(low == -INF or np.all((floats >= low) & (floats <= high)))
     return floats
 
 
 def _symmetric(values: Any) -> FloatArray:
-    matrix = _floats(values, 2)
-    _demand(matrix.size > 0, np.array_equal(matrix, matrix.T))
+    matrix = as_floats(values, 2)
+    demand(matrix.size > 0, np.array_equal(matrix, matrix.T))
     return matrix
 
 
-def _rows(rows: Any) -> Any:
+def as_rows(rows: Any) -> Any:
     """Rows as a float64 array, or as float64 CSR if they are sparse."""
-    _demand(0 not in np.shape(rows))
+    demand(0 not in np.shape(rows))
     if not hasattr(rows, "tocoo"):
-        return _floats(rows, 2)
+        return as_floats(rows, 2)
     entries = rows.tocoo()
     places = np.sort(entries.row.astype(np.int64) * rows.shape[1] + entries.col)
-    _demand(np.all(np.diff(places) > 0))  # duplicates would be added up, and rounded
-    return rows.tocsr() if _floats(entries.data) is entries.data else entries.astype(float).tocsr()
+    demand(np.all(np.diff(places) > 0))  # duplicates would be added up, and rounded
+    return (
+        rows.tocsr() if as_floats(entries.data) is entries.data else entries.astype(float).tocsr()
+    )
 
 
-def _dense(block: Any) -> Any:
+def dense(block: Any) -> Any:
     return block.toarray() if hasattr(block, "toarray") else block
 
 
-def _blocks(rows: Any, width: int) -> Iterator[tuple[slice, Any]]:
+def blocks_of(rows: Any, width: int) -> Iterator[tuple[slice, Any]]:
     """Consecutive rows that would take BLOCK_BYTES if they had this many columns."""
     step = max(1, BLOCK_BYTES // (8 * width))
     for start in range(0, rows.shape[0], step):
         yield slice(start, start + step), rows[start : start + step]
 
 
-_radius = partial(_number, low=1e-100, high=1e100)  # its square is a normal number
+as_radius = partial(as_number, low=1e-100, high=1e100)  # its square is a normal number
 CONVERSIONS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("claim", "tolerance"), _number),
-    **dict.fromkeys(("l2_radius", "l1_radius", "hinge_scale"), _radius),
-    **dict.fromkeys(("gram_error", "rest"), partial(_number, low=0.0)),
+    **dict.fromkeys(("claim", "tolerance"), as_number),
+    **dict.fromkeys(("l2_radius", "l1_radius", "hinge_scale"), as_radius),
+    **dict.fromkeys(("gram_error", "rest"), partial(as_number, low=0.0)),
     **dict.fromkeys(("gram", "multiplier"), _symmetric),
-    **dict.fromkeys(("lifted", "factor"), _floats),
-    **dict.fromkeys(("dual", "center"), partial(_floats, ndim=1)),
-    "outlier_fraction": partial(_number, low=0.0, high=1 - EPS / 2),
-    "max_variance": lambda limit: None if limit is None else _number(limit),
-    "rows": _rows,
-    "labels": partial(_floats, ndim=1, low=-1.0, high=1.0),
-    "weights": partial(_floats, ndim=1, low=0.0, high=1.0),
-    "sample_weight": partial(_floats, ndim=1, low=0.0),
+    **dict.fromkeys(("lifted", "factor"), as_floats),
+    **dict.fromkeys(("dual", "center"), partial(as_floats, ndim=1)),
+    "outlier_fraction": partial(as_number, low=0.0, high=1 - EPS / 2),
+    "max_variance": lambda limit: None if limit is None else as_number(limit),
+    "rows": as_rows,
+    "labels": partial(as_floats, ndim=1, low=-1.0, high=1.0),
+    "weights": partial(as_floats, ndim=1, low=0.0, high=1.0),
+    "sample_weight": partial(as_floats, ndim=1, low=0.0),
 }

@@ -6,6 +6,7 @@ allowed, because a reader with 10,000 rows needs to know which one to look at.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
@@ -143,6 +144,15 @@ def without_duplicates(rows: Rows) -> Rows:
         rows = rows.copy()
         rows.sum_duplicates()
     return rows
+
+
+def stack_rows(blocks: Sequence[Rows]) -> Rows:
+    """Blocks of rows one below the other, as CSR if any of them is sparse."""
+    if len(blocks) == 1:
+        return blocks[0]
+    if any(is_sparse(block) for block in blocks):
+        return sp.vstack([sp.csr_array(block) for block in blocks], format="csr")
+    return np.concatenate(blocks)
 
 
 def nonfinite_places(array: Rows) -> tuple[NDArray[np.intp], ...]:

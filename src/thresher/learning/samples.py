@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from thresher.geometry import Band
 from thresher.oracles import Draw, IdArray
 from thresher.solvers.scaling import largest_entries
-from thresher.validation import FloatArray, Rows, is_sparse
+from thresher.validation import FloatArray, Rows, stack_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,11 +146,8 @@ class ExampleStore:
 
 def _stack(parts: list[LabeledRows]) -> LabeledRows:
     """Several sets of labeled rows as one; the last is the fresh one."""
-    if len(parts) == 1:
-        return parts[0]
-    rows: Rows = (sp.vstack if is_sparse(parts[0].X) else np.concatenate)([p.X for p in parts])
     return LabeledRows(
-        rows.tocsr() if is_sparse(rows) else rows,
+        stack_rows([part.X for part in parts]),
         np.concatenate([part.y for part in parts]),
         np.concatenate([part.weights for part in parts]),
         parts[-1].n_fresh,

@@ -17,6 +17,7 @@ from thresher.validation import (
     check_labels,
     check_rows,
     check_vector,
+    stack_rows,
 )
 
 
@@ -96,7 +97,7 @@ class StreamPool:
             ids.append(self._first_id + self.n_draws + found)
             pieces.append(block[found])
             self._advance(block.shape[0] if n_missing else int(found[-1]) + 1)
-        X = _stack(pieces) if pieces else np.zeros((0, self.n_features))
+        X = stack_rows(pieces) if pieces else np.zeros((0, self.n_features))
         return Draw(ids=np.concatenate(ids), X=X, n_drawn=self.n_draws - first)
 
     def _peek(self, n_wanted: int) -> Rows | None:
@@ -110,7 +111,7 @@ class StreamPool:
         except StopIteration:
             pass
         finally:  # a bad item must not swallow the good ones before it
-            self._pending = _stack(blocks) if blocks else None
+            self._pending = stack_rows(blocks) if blocks else None
         return self._pending
 
     def _advance(self, n_used: int) -> None:
@@ -130,7 +131,7 @@ class StreamPool:
         return block
 
 
-class LabeledStream:
+class LabeledStream(StreamPool):
     """A stream of labeled rows, the paper's EX: rows are drawn, their labels kept until asked for.
 
     Parameters
@@ -152,17 +153,7 @@ class LabeledStream:
         if not isinstance(pairs, Iterable):
             raise TypeError(f"pairs must yield rows with labels, got {type(pairs).__name__}")
         self._labels: list[float] = []
-        self._pool = StreamPool(self._rows_of(pairs), n_features=n_features)
-        self.n_features = self._pool.n_features
-
-    @property
-    def n_draws(self) -> int:
-        """How many pairs were drawn, rejected ones too."""
-        return self._pool.n_draws
-
-    def draw(self, request: DrawRequest) -> Draw:
-        """Up to `request.n_rows` rows in the band; fewer when the stream ends."""
-        return self._pool.draw(request)
+        super().__init__(self._rows_of(pairs), n_features=n_features)
 
     def reveal(self, ids: object) -> FloatArray:
         """The labels that came with these rows."""
@@ -176,11 +167,3 @@ class LabeledStream:
                 raise ValueError(f"pair {place} must be a row and a label, got {pair!r}") from None
             self._labels.append(float(check_labels([label], f"label {place}", length=1)[0]))
             yield check_vector(row, f"row {place}")
-
-
-def _stack(blocks: list[Rows]) -> Rows:
-    if len(blocks) == 1:
-        return blocks[0]
-    if any(sp.issparse(block) for block in blocks):
-        return sp.vstack([sp.csr_array(block) for block in blocks], format="csr")
-    return np.concatenate(blocks)
