@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,16 +163,8 @@ def remove_outliers(
     return question.certified(search)
 
 
-def find_weights(
-    X: Rows,
-    *,
-    l2_radius: float,
-    l1_radius: float,
-    outlier_fraction: float,
-    max_variance: float | None = None,
-    search_gap: float = 0.05,
-) -> FloatArray:
-    """The weights of `remove_outliers` without any proof, in less time.
+def find_weights(X: Rows, *, search_gap: float = 0.05, **asked: Any) -> FloatArray:
+    """The weights of `remove_outliers` without any proof, in less time; asked the same way.
 
     Examples
     --------
@@ -180,32 +172,21 @@ def find_weights(
     >>> find_weights(X, l2_radius=1.0, l1_radius=1.0, outlier_fraction=0.2)
     array([1., 1., 1., 1., 0.])
     """
-    question = _Question.checked(
-        X, l2_radius, l1_radius, outlier_fraction, max_variance, search_gap
-    )
+    question = _Question.checked(X, tolerance=search_gap, **asked)
     search, _ = question.search(search_gap)
     search.run(MAX_ROUNDS)
     return search.scaled.spread(search.moment.weights)
 
 
 def certify_weights(
-    X: Rows,
-    weights: object,
-    *,
-    l2_radius: float,
-    l1_radius: float,
-    outlier_fraction: float,
-    max_variance: float | None = None,
-    tolerance: float = 0.3,
-    directions: FloatArray | None = None,
+    X: Rows, weights: object, *, directions: FloatArray | None = None, **asked: Any
 ) -> OutlierRemoval:
     """The same proof as `remove_outliers` gives, for weights that come from elsewhere.
 
     Parameters
     ----------
-    X, l2_radius, l1_radius, max_variance, tolerance : as in `remove_outliers`
+    X, asked : as in `remove_outliers`; the outlier fraction is the share of weight that is missing
     weights : (n,) in [0, 1], with sum at least (1 − outlier_fraction)·n
-    outlier_fraction : the share of the rows' weight that may be missing
     directions : (d, k) one in each column, in which variance is hard to remove, for instance the
         `factor` of an earlier answer about these rows; without them `optimum_lower` can be smaller
 
@@ -217,7 +198,7 @@ def certify_weights(
     >>> answer.status, bool(answer.variance_lower > 0.9 > answer.optimum_lower)
     ('undecided', True)
     """
-    question = _Question.checked(X, l2_radius, l1_radius, outlier_fraction, max_variance, tolerance)
+    question = _Question.checked(X, **asked)
     given = check_weights(weights, "weights", length=question.rows.shape[0])
     if not proves_weights(given, question.fraction):
         raise ValueError(
@@ -276,8 +257,8 @@ class _Question:
         l2_radius: float,
         l1_radius: float,
         outlier_fraction: float,
-        max_variance: float | None,
-        tolerance: float,
+        max_variance: float | None = None,
+        tolerance: float = 0.3,
     ) -> _Question:
         rows = check_rows(X)
         return cls(
@@ -339,15 +320,10 @@ class _Question:
     def _proven_optimum(self, value: float, factor: FloatArray) -> float:
         """The bound on all admissible weights, or zero if it cannot be proven."""
         # The search may have worked in single precision; the proof does not.
+        budget = {"l2_radius": self.l2_radius, "l1_radius": self.l1_radius}
+        budget["outlier_fraction"] = self.fraction
         for claim in (value * (1 - 1e-5), value * (1 - 1e-3)):
-            if proves_optimum(
-                claim,
-                self.rows,
-                factor,
-                l2_radius=self.l2_radius,
-                l1_radius=self.l1_radius,
-                outlier_fraction=self.fraction,
-            ):
+            if proves_optimum(claim, self.rows, factor, **budget):
                 return claim
         return 0.0
 
@@ -378,11 +354,7 @@ def _proven_upper(
 
 
 def _proven_lower(gram: FloatArray, direction: FloatArray, l1_radius: float, error: float) -> float:
-    value = (
-        float(direction @ gram @ direction) - 1.001 * error * float(np.abs(direction).sum()) ** 2
-    )
-    claim = value * (1 - 1e-9)
-    proven = proves_lower_bound(
-        claim, gram, direction, l2_radius=1.0, l1_radius=l1_radius, gram_error=error
-    )
-    return max(claim, 0.0) if proven else 0.0
+    doubt = 1.001 * error * float(np.abs(direction).sum()) ** 2
+    claim = (float(direction @ gram @ direction) - doubt) * (1 - 1e-9)
+    known = {"l2_radius": 1.0, "l1_radius": l1_radius, "gram_error": error}
+    return max(claim, 0.0) if proves_lower_bound(claim, gram, direction, **known) else 0.0

@@ -6,13 +6,10 @@ import math
 
 import pytest
 
-from thresher.learning.task import Cost
-from thresher.learning.theory import TheorySchedule
-
-pytest.importorskip("thresher.learning.practical")
-
-from thresher.learning import planning
 from thresher.learning.planning import Plan, plan
+from thresher.learning.practical import PracticalSchedule
+from thresher.learning.task import Cost, Task
+from thresher.learning.theory import TheorySchedule
 
 QUESTION = {
     "n_features": 500,
@@ -36,19 +33,9 @@ def test_the_theory_column_is_the_cost_of_the_theory_schedule() -> None:
     assert plan(**QUESTION).theory == TheorySchedule(**QUESTION).cost()
 
 
-def test_the_practical_column_comes_from_one_call_with_the_question(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked = []
-
-    class Schedule:
-        def cost(self, **question: float) -> Cost:
-            asked.append(question)
-            return Cost(phases=5, draws=7, labels=6)
-
-    monkeypatch.setattr(planning, "PracticalSchedule", Schedule)
-    assert plan(**QUESTION).practical == Cost(phases=5, draws=7, labels=6)
-    assert asked == [{k: v for k, v in QUESTION.items() if k != "failure_probability"}]
+def test_the_practical_column_is_the_cost_of_the_practical_schedule() -> None:
+    task = Task(**{k: v for k, v in QUESTION.items() if k != "failure_probability"})
+    assert plan(**QUESTION).practical == PracticalSchedule().cost(task)
 
 
 def test_the_practical_schedule_can_be_paid() -> None:

@@ -377,7 +377,7 @@ def test_a_run_stays_within_its_planned_cost(noise_rate: float, target_error: fl
     # draws a phase are 4·√n/mass, below a tenth of it for 2,000 rows.
     question = {"sparsity": 3, "target_error": target_error, "noise_rate": noise_rate}
     schedule = replace(SCHEDULE, min_unlabeled=2000, max_unlabeled=2000)
-    cost = schedule.cost(n_features=30, **question)
+    cost = schedule.cost(Task(n_features=30, **question))
     source = oracle(30, 3)
     learner = finish(
         active(source, schedule=schedule, label_budget=None, **question), source.reveal
@@ -389,7 +389,7 @@ def test_a_run_stays_within_its_planned_cost(noise_rate: float, target_error: fl
 
 def test_the_planned_labels_are_the_ones_the_phases_get() -> None:
     problem = task(target_error=0.01, label_budget=None)
-    cost = SCHEDULE.cost(n_features=200, sparsity=5, target_error=0.01, noise_rate=0.0)
+    cost = SCHEDULE.cost(problem)
     assert cost.labels == sum(phase.n_queries for phase in phases(SCHEDULE, problem))
     assert cost.phases == len(phases(SCHEDULE, problem))
 

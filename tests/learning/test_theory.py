@@ -221,21 +221,14 @@ def test_the_cost_adds_up_the_phases() -> None:
 
 
 def test_the_stated_noise_rate_is_proportional_to_the_target_error() -> None:
-    expected = 0.01 * WORKED.nominal_outlier_fraction * 0.1
-    assert SCHEDULE.max_noise_rate == pytest.approx(expected, rel=1e-12)
-
-
-def test_the_proven_noise_rate_keeps_the_noise_in_every_band_below_half_its_budget() -> None:
-    for k in PHASES:
-        phase = SCHEDULE.phase(k)
-        in_band = 2 * SCHEDULE.proven_noise_rate / (0.08 * phase.band_width)
-        assert in_band <= phase.outlier_fraction / 2 * (1 + 1e-12)
+    expected = 0.01 * WORKED.nominal_outlier_fraction
+    assert WORKED.noise_per_error == pytest.approx(expected, rel=1e-12, abs=0)
 
 
 def test_the_stated_noise_rate_is_too_large_where_phases_are_rounded_up() -> None:
     # In the last phase c6 is reached, so what remains is the ceiling: 2⁶ in the place of 40.
     last = SCHEDULE.phase(6)
-    in_band = 2 * SCHEDULE.max_noise_rate / (0.08 * last.band_width)
+    in_band = 2 * WORKED.noise_per_error * SCHEDULE.target_error / (0.08 * last.band_width)
     assert in_band / (last.outlier_fraction / 2) == pytest.approx(64 / 40, rel=1e-9)
 
 

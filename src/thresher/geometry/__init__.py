@@ -2,8 +2,7 @@
 
 from thresher.geometry.balls import project_l1_l2, support_l1_l2
 from thresher.geometry.bands import Band
-from thresher.geometry.lifted import LiftedRegion
-from thresher.geometry.regions import SearchRegion
+from thresher.geometry.regions import LiftedRegion, SearchRegion
 from thresher.geometry.sparsity import hard_threshold
 
 __all__ = [

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from thresher.learning.practical import PracticalSchedule
-from thresher.learning.task import Cost
+from thresher.learning.task import Cost, Task
 from thresher.learning.theory import TheorySchedule
 
 
@@ -158,20 +158,13 @@ def plan(
         noise_rate=noise_rate,
         failure_probability=failure_probability,
     )
-    practical = PracticalSchedule().cost(
-        n_features=schedule.n_features,
-        sparsity=schedule.sparsity,
-        target_error=schedule.target_error,
-        noise_rate=schedule.noise_rate,
-    )
+    names = ("n_features", "sparsity", "target_error", "noise_rate")
+    asked = {name: getattr(schedule, name) for name in names}
     return Plan(
-        n_features=schedule.n_features,
-        sparsity=schedule.sparsity,
-        target_error=schedule.target_error,
-        noise_rate=schedule.noise_rate,
+        **asked,
         failure_probability=schedule.failure_probability,
         theory=schedule.cost(),
-        practical=practical,
+        practical=PracticalSchedule().cost(Task(**asked)),
     )
 
 

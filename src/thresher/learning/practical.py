@@ -195,16 +195,8 @@ class PracticalSchedule:
         wanted = math.ceil(self.labels_per_floor * task.sparsity * max(bits, 1.0))
         return wanted if task.label_budget is None else min(wanted, task.label_budget)
 
-    def cost(
-        self, *, n_features: int, sparsity: int, target_error: float, noise_rate: float
-    ) -> Cost:
+    def cost(self, task: Task) -> Cost:
         """What a run is expected to spend: every phase at its size, bands at Gaussian mass."""
-        task = Task(
-            n_features=n_features,
-            sparsity=sparsity,
-            noise_rate=noise_rate,
-            target_error=target_error,
-        )
         n_phases, n_labels = self.n_phases(task), self.n_labels(task)
         left, draws = n_labels, 0
         for k in range(1, n_phases + 1):

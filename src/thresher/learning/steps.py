@@ -119,7 +119,8 @@ def label_then_weigh(
     lost = 1 - float(trust.mean())
     weight_allowance = min(lost + len(views) * phase.outlier_fraction + ROUNDING, ALMOST_ALL)
     limit = max(variance_allowance(phase, removal), SMALLEST_LIMIT)
-    proven = _certify(pool.X, weights, phase, weight_allowance, limit, removal.factor)
+    allowed = replace(phase, outlier_fraction=weight_allowance, max_variance=limit)
+    proven = _certify(pool.X, weights, allowed, removal.factor)
     return Judged(pool, proven, weight_allowance, limit, sample, labels)
 
 
@@ -160,14 +161,15 @@ def around_class_medians(rows: FloatArray, labels: FloatArray) -> FloatArray:
 def _remove(rows: Rows, phase: Phase) -> OutlierRemoval:
     if phase.max_variance == math.inf:
         return trust_every_row(rows, l2_radius=phase.l2_radius)
-    return remove_outliers(rows, tolerance=phase.variance_tolerance, **_asked(phase))
+    tolerance = phase.variance_tolerance
+    return remove_outliers(rows, tolerance=tolerance, search_gap=_gap(phase), **_asked(phase))
 
 
 def _weights(rows: Rows, phase: Phase) -> FloatArray:
     """The weights that `_remove` would give, without a proof about them."""
     if phase.max_variance == math.inf:
         return np.ones(rows.shape[0])
-    return find_weights(rows, **_asked(phase))
+    return find_weights(rows, search_gap=_gap(phase), **_asked(phase))
 
 
 def _asked(phase: Phase) -> dict[str, Any]:
@@ -176,30 +178,20 @@ def _asked(phase: Phase) -> dict[str, Any]:
         "l1_radius": phase.removal_l1_radius,
         "outlier_fraction": phase.outlier_fraction,
         "max_variance": phase.max_variance,
-        "search_gap": min(SEARCH_GAP, phase.variance_tolerance),
     }
 
 
+def _gap(phase: Phase) -> float:
+    return min(SEARCH_GAP, phase.variance_tolerance)
+
+
 def _certify(
-    rows: Rows,
-    weights: FloatArray,
-    phase: Phase,
-    weight_allowance: float,
-    limit: float,
-    directions: FloatArray,
+    rows: Rows, weights: FloatArray, phase: Phase, directions: FloatArray
 ) -> OutlierRemoval:
     """The proof about weights that no single removal has given."""
-    if limit == math.inf:
+    if phase.max_variance == math.inf:
         return replace(trust_every_row(rows, l2_radius=phase.l2_radius), weights=weights)
-    return certify_weights(
-        rows,
-        weights,
-        l2_radius=phase.l2_radius,
-        l1_radius=phase.removal_l1_radius,
-        outlier_fraction=weight_allowance,
-        max_variance=limit,
-        directions=directions,
-    )
+    return certify_weights(rows, weights, directions=directions, **_asked(phase))
 
 
 def fit(labeled: LabeledRows, phase: Phase, center: FloatArray) -> tuple[HingeMinimum, LabeledRows]:

@@ -17,7 +17,7 @@ Where the paper slips, and what is done here:
 - "ξ_k ≥ c6 for all k" fails while b_k > 1/9 and for k = 1: c6 takes τ_k ∝ b_k and r_k ∝ 2^(−k−3).
   ξ_k keeps its formula; c6 does not bound it.
 - c5 rests on c6, and on 2^k0 = π/(16·c1·ε) without the ceiling, which costs up to a factor 2.
-  `max_noise_rate` is the printed c5·ε, `proven_noise_rate` what Lemma 28 needs.
+  Lemma 28 needs 2η/(c8·b_k) ≤ ξ_k/2 for all k.
 - C2 ≥ 2 is stated, but the proof of Lemma 16 gives C2 = 2(C̄2 + 1) ≥ 4.
 - The proof of Proposition 31 bounds Σ_{T_C} p·ℓ by Σ_{T_C} ℓ and calls that ℓ(w; T_C), which is
   Σ_{T_C} ℓ/|T_C|: a factor 1/|T_C| is dropped. From p ≤ 1/((1−ξ)|T|) follows the bound
@@ -151,23 +151,6 @@ class TheorySchedule:
             failure_probability=delta,
             label_aware=False,
             trimmed_share=0.0,
-        )
-
-    @property
-    def max_noise_rate(self) -> float:
-        """The noise rate up to which the paper states its guarantee: c5·ε (Theorem 4)."""
-        return self.constants.noise_per_error * self.target_error
-
-    @property
-    def proven_noise_rate(self) -> float:
-        """The noise rate up to which the proof holds in every phase, slips repaired.
-
-        Lemma 28 needs 2η/(c8·b_k) ≤ ξ_k/2 for all k, hence the least of c8·b_k·ξ_k/4.
-        """
-        phases = [self.phase(k) for k in range(1, self.n_phases + 1)]
-        return min(
-            self.constants.band_mass_factor * phase.band_width * phase.outlier_fraction / 4
-            for phase in phases
         )
 
     @property

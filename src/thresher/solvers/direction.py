@@ -14,7 +14,7 @@ from thresher.solvers.ascent import ascend, column_starts
 from thresher.solvers.eigen import top_eigenpairs
 from thresher.solvers.moment import gram_of, weighted_rows
 from thresher.solvers.scaling import power_of_two, scale_rows
-from thresher.solvers.splitting import Bracket, close_bracket, improve
+from thresher.solvers.splitting import Bracket, close_bracket, improve, relative_gap
 from thresher.solvers.threads import one_blas_thread
 from thresher.solvers.thresholding import RITZ_DOUBT, best_clip, proven_upper
 from thresher.validation import (
@@ -64,9 +64,7 @@ class WorstDirection:
     @property
     def gap(self) -> float:
         """Relative distance of the bounds."""
-        if self.upper == np.inf:
-            return 1.0
-        return (self.upper - self.lower) / self.upper if self.upper > 0 else 0.0
+        return relative_gap(self.lower, self.upper)
 
 
 def worst_direction(
@@ -278,15 +276,9 @@ def _from_inner_products(
     upper = (max(float(values[-1]), 0.0) * (1 + 1e-9) + n * error) * l2_radius**2
     # With no multiplier only the trace counts, and an l1 radius of √n·r lets the checker charge
     # the rounding of n×n entries.
-    proven = proves_upper_bound(
-        upper,
-        kernel,
-        np.zeros_like(kernel),
-        l2_radius=l2_radius,
-        l1_radius=np.sqrt(n) * l2_radius,
-        gram_error=error / 2,
-    )
-    upper = upper if proven else np.inf
+    known = {"l2_radius": l2_radius, "l1_radius": np.sqrt(n) * l2_radius, "gram_error": error / 2}
+    if not proves_upper_bound(upper, kernel, np.zeros_like(kernel), **known):
+        upper = np.inf
     direction = l2_radius * directions[0]
     lower = max(float(reached[0]), 0.0) * l2_radius**2 * (1 - 1e-9)
     radii = {"l2_radius": l2_radius, "l1_radius": l1_radius}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -230,18 +231,10 @@ def _proven(task: _Task, descent: Descent, dual: FloatArray) -> float:
     problem, tangent = descent.problem, descent.best_tangent
     magnitude = float(problem.probabilities @ np.abs(problem.offsets)) + tangent.support
     bound, allowance = tangent.bound, 1e-6 * task.tolerance + 1e-12 * magnitude
+    asked: dict[str, Any] = {**vars(task.region), "hinge_scale": task.hinge_scale}
+    asked["sample_weight"] = task.probabilities
     while bound > allowance:
-        if proves_hinge_bound(
-            bound - allowance,
-            task.rows,
-            task.labels,
-            dual,
-            center=task.region.center,
-            l2_radius=task.region.l2_radius,
-            l1_radius=task.region.l1_radius,
-            hinge_scale=task.hinge_scale,
-            sample_weight=task.probabilities,
-        ):
+        if proves_hinge_bound(bound - allowance, task.rows, task.labels, dual, **asked):
             return bound - allowance
         allowance *= 100
     return 0.0

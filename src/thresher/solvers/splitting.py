@@ -35,8 +35,14 @@ class Bracket:
 
     @property
     def gap(self) -> float:
-        """Relative distance of the bounds."""
-        return (self.upper - self.lower) / self.upper if self.upper > 0 else 0.0
+        return relative_gap(self.lower, self.upper)
+
+
+def relative_gap(lower: float, upper: float) -> float:
+    """Relative distance of two bounds."""
+    if upper == np.inf:
+        return 1.0
+    return (upper - lower) / upper if upper > 0 else 0.0
 
 
 def close_bracket(

@@ -127,17 +127,10 @@ def proven_upper(
     exact = (1e-10, 1e-8) if is_known and d <= DENSE_SIZE else ()
     base += 2 * d * gram_error if is_known else 0.0  # by which two such matrices may differ
     negative = (0.0,) if found <= 0 else ()  # then nothing need be added
+    known = {"l2_radius": 1.0, "l1_radius": l1_radius, "gram_error": gram_error, "rest": rest}
     for excess in (*negative, *exact, 3e-3, 1e-2, 5e-2, 0.5):
         claim = float(base + eigenvalue + excess * scale)
-        if proves_upper_bound(
-            claim,
-            gram,
-            multiplier,
-            l2_radius=1.0,
-            l1_radius=l1_radius,
-            gram_error=gram_error,
-            rest=rest,
-        ):
+        if proves_upper_bound(claim, gram, multiplier, **known):
             return claim
     return float("inf")
 
