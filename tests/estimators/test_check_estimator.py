@@ -11,11 +11,12 @@ from estimators.small import QUICK
 from thresher import HalfspaceClassifier, HalfspaceClassifierCV
 
 FAST = {
-    "default": HalfspaceClassifier(),
-    "unscaled in two phases": HalfspaceClassifier(scale=False, schedule=QUICK),
+    "in two phases": HalfspaceClassifier(schedule=QUICK),
     "chosen in two phases": HalfspaceClassifierCV((2,), cv=2, schedule=QUICK),
 }
 SLOW = {
+    "default": HalfspaceClassifier(),
+    "unscaled in two phases": HalfspaceClassifier(scale=False, schedule=QUICK),
     "all features": HalfspaceClassifier("all"),
     "no intercept": HalfspaceClassifier(fit_intercept=False),
     "unscaled": HalfspaceClassifier(scale=False),

@@ -56,8 +56,13 @@ def learned(name: str, *, noise_rate: float, **sizes: int) -> tuple[np.ndarray, 
 
 
 @cache
-def small(name: str, noise_rate: float = 0.05) -> tuple[np.ndarray, Watched]:
+def small(name: str, noise_rate: float) -> tuple[np.ndarray, Watched]:
     return learned(name, noise_rate=noise_rate, **SMALL)
+
+
+@cache
+def tiny(name: str, noise_rate: float, label_budget: int) -> tuple[np.ndarray, Watched]:
+    return learned(name, noise_rate=noise_rate, **{**TINY, "label_budget": label_budget})
 
 
 every_method = pytest.mark.parametrize("name", METHODS)
@@ -96,7 +101,14 @@ def test_no_more_labels_are_paid_than_the_budget_allows(name: str, noise_rate: f
 
 @every_method
 def test_the_same_seed_gives_the_same_bits(name: str) -> None:
-    np.testing.assert_array_equal(learned(name, noise_rate=0.05, **SMALL)[0], small(name)[0])
+    again = learned(name, noise_rate=0.1, **TINY)[0]
+    np.testing.assert_array_equal(again, tiny(name, 0.1, TINY["label_budget"])[0])
+
+
+@pytest.mark.slow
+@every_method
+def test_the_same_seed_gives_the_same_bits_at_any_size(name: str) -> None:
+    np.testing.assert_array_equal(learned(name, noise_rate=0.05, **SMALL)[0], small(name, 0.05)[0])
 
 
 @every_method
@@ -107,8 +119,7 @@ def test_one_label_is_enough_for_a_halfspace(
 ) -> None:
     if name.startswith("confident-learning") and label_budget < 30:
         pytest.skip("its folds need several rows of each class")
-    sizes = {**TINY, "label_budget": label_budget}
-    halfspace, source = learned(name, noise_rate=noise_rate, **sizes)
+    halfspace, source = tiny(name, noise_rate, label_budget)
     assert np.linalg.norm(halfspace) == pytest.approx(1, abs=1e-9)
     assert source.oracle.n_labels <= label_budget
 
