@@ -8,6 +8,8 @@ import pickle
 import shlex
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -80,21 +82,32 @@ def _findings() -> dict[bytes, Any]:
 
 
 @pytest.fixture
-def learned(_findings: dict[bytes, Any], monkeypatch: pytest.MonkeyPatch) -> dict[bytes, Any]:
+def learned(
+    _findings: dict[bytes, Any], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> dict[bytes, Any]:
     """What the command line in our own process has learned, by table and options.
 
-    Many tests look at what is told or written about the same table; it is learned for the first of
-    them. Who wants it learned again clears this.
+    Many tests look at what is told or written about the same table, whatever its file is called; it
+    is learned for the first of them, and in two phases unless the test is slow. Who wants it
+    learned again clears this.
     """
-    from thresher import auditing
+    from estimators.small import QUICK
+    from thresher import HalfspaceClassifierCV, auditing
 
     examine = auditing.examine
+    is_slow = request.node.get_closest_marker("slow") is not None
+    if not is_slow:
+        quick = partial(HalfspaceClassifierCV, schedule=QUICK)
+        monkeypatch.setattr(auditing.examination, "HalfspaceClassifierCV", quick)
 
-    def examine_once(table: Any, **options: Any) -> Any:
-        key = pickle.dumps((table, options))
+    def examine_once(table: Any, *, name: str, **options: Any) -> Any:
+        key = pickle.dumps((is_slow, table, options))
         if key not in _findings:
-            _findings[key] = examine(table, **options)
-        return _findings[key]
+            _findings[key] = examine(table, name=name, **options)
+        named = key + name.encode()
+        if named not in _findings:
+            _findings[named] = replace(_findings[key], name=name)
+        return _findings[named]
 
     monkeypatch.setattr(auditing, "examine", examine_once)
     return _findings

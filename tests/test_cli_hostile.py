@@ -199,8 +199,10 @@ def run_verb(tmp_path: Path, call_cli) -> Callable[[str, str], tuple[int, str]]:
 
 @pytest.mark.filterwarnings("ignore::thresher.errors.DistrustedClass")
 @pytest.mark.filterwarnings("ignore::thresher.errors.UncertifiedPhase")
+@pytest.mark.parametrize("phases", ["two", pytest.param("all", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", LEARNED)
-def test_what_can_be_learned_gives_a_model_and_weights(name, run_verb, tmp_path) -> None:
+def test_what_can_be_learned_gives_a_model_and_weights(name, phases, run_verb, tmp_path) -> None:
+    assert phases in ("two", "all")  # as `learned` chooses
     report = "--report report.html" if name in DRAWN else ""  # which takes longer than learning
     code, message = run_verb(f"learn --sparsity 2 --out model.json {report}", name)
     assert code == 0, message

@@ -126,6 +126,8 @@ def test_a_column_that_numbers_the_rows_is_pointed_out(folder, call_cli):
 
 
 def test_a_reader_that_has_seen_enough_is_no_failure_and_the_model_is_written(folder):
+    lines = (folder / "mail.csv").read_text().splitlines(keepends=True)
+    (folder / "mail.csv").write_text("".join(lines[:81]))
     command = f"{sys.executable} -m thresher learn mail.csv {OPTIONS} --out m.json | head -1"
     done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True)
     assert done.stdout.startswith("mail.csv: ")
