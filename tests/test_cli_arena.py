@@ -150,7 +150,7 @@ def test_runs_that_do_not_finish_are_outcomes_and_can_be_tried_again(
 def test_ctrl_c_says_what_is_recorded_and_the_same_command_goes_on(
     tmp_path: Path, call_cli
 ) -> None:
-    write_tiny(tmp_path, n_seeds=20)
+    write_tiny(tmp_path, n_seeds=12)
     command = "arena run tiny.toml --out out --jobs 1"
     process = subprocess.Popen(
         [str(SCRIPT), *shlex.split(command)],
@@ -168,12 +168,12 @@ def test_ctrl_c_says_what_is_recorded_and_the_same_command_goes_on(
     _, told = process.communicate(timeout=60)
     n_saved = len(read(path))
     assert process.returncode == 130
-    saved = f"{n_saved} of 20 runs are recorded in out; the same command continues from there"
+    saved = f"{n_saved} of 12 runs are recorded in out; the same command continues from there"
     assert told.splitlines() == [f"thresher: {saved}", "thresher: interrupted"]
-    assert 0 < n_saved < 20
+    assert 0 < n_saved < 12
     done = call_cli(command, tmp_path)
-    assert f"20 runs, {n_saved} already recorded" in done.stdout
-    assert len(read(path)) == 20
+    assert f"12 runs, {n_saved} already recorded" in done.stdout
+    assert len(read(path)) == 12
 
 
 def test_progress_goes_to_a_terminal_on_stderr_and_nowhere_else(tmp_path: Path) -> None:

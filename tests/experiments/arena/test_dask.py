@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from experiments.arena.arenas import ENDLESS, timeless, tiny
+from experiments.arena.arenas import ENDLESS, run_inline, timeless, tiny
 from thresher.errors import ThresherError
 from thresher.experiments.arena import processes, read_records, run_sweep
 from thresher.experiments.arena.processes import check_address
@@ -38,14 +38,20 @@ def on(cluster: Any) -> str:
     return str(cluster.scheduler_address)
 
 
-def test_a_cluster_gives_the_records_of_this_machine(cluster, tmp_path: Path) -> None:
+def test_a_cluster_gives_the_records_of_this_machine(
+    cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "run_here", run_inline)
     far = run_sweep(SWEEP, tmp_path / "far", scheduler=on(cluster))
     near = run_sweep(SWEEP, tmp_path / "near", n_jobs=1)
     assert timeless(far) == timeless(near)
     assert timeless(read_records(tmp_path / "far" / "records.jsonl")) == timeless(near)
 
 
-def test_a_run_begun_here_goes_on_on_the_cluster(cluster, tmp_path: Path) -> None:
+def test_a_run_begun_here_goes_on_on_the_cluster(
+    cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "run_here", run_inline)
     run_sweep(tiny("0-1"), tmp_path, n_jobs=1)
     heard: list[int] = []
     run_sweep(tiny("0-2"), tmp_path, scheduler=on(cluster), observe=lambda _, n: heard.append(n))

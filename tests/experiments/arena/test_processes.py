@@ -47,7 +47,7 @@ def kill_when_busy(find: Workers) -> threading.Thread:
 @pytest.fixture(scope="module")
 def mixed() -> Records:
     """A run, one without end, and another one, with a limit that only the second exceeds."""
-    return run([task(3), task(0, ENDLESS), task(1)], time_limit=3.0)
+    return run([task(3), task(0, ENDLESS), task(1)], time_limit=2.0)
 
 
 def test_a_run_in_a_process_gives_the_record_of_a_run_here(mixed: Records) -> None:
@@ -57,8 +57,8 @@ def test_a_run_in_a_process_gives_the_record_of_a_run_here(mixed: Records) -> No
 
 def test_a_run_beyond_the_limit_is_killed_and_says_so(mixed: Records) -> None:
     late = mixed[1]
-    assert (late["status"], late["error"], late["seconds"]) == ("timed out", None, 3.0)
-    assert late["message"] == "stopped after the time limit of 3 s"
+    assert (late["status"], late["error"], late["seconds"]) == ("timed out", None, 2.0)
+    assert late["message"] == "stopped after the time limit of 2 s"
 
 
 def test_after_a_time_out_the_next_run_is_not_harmed(mixed: Records) -> None:

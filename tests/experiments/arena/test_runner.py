@@ -263,7 +263,7 @@ def test_when_no_process_can_start_nothing_is_recorded(
 # -- interrupts --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_an_interrupt_leaves_the_records_and_no_process(
     n_jobs: int,
     undisturbed,

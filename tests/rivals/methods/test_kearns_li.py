@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from rivals.methods.measured import error_of
 from thresher.learning import Task
@@ -13,14 +14,17 @@ from thresher.simulate import LinfHijack
 (METHOD,) = METHODS
 
 
+@pytest.mark.slow  # test_worlds.py has a world for it
 def test_clean_rows_are_learned() -> None:
     assert error_of(METHOD, n_labels=1500) < 0.06
 
 
+@pytest.mark.slow
 def test_a_tiny_fraction_of_planted_rows_is_tolerated() -> None:
     assert error_of(METHOD, LinfHijack(), noise_rate=0.005, n_features=40, n_labels=800) < 0.12
 
 
+@pytest.mark.slow
 def test_more_noise_leaves_only_uninformative_batches() -> None:
     assert error_of(METHOD, LinfHijack(), noise_rate=0.05, n_labels=1500) > 0.12
 

@@ -1,7 +1,7 @@
 """The phase loops hold where their authors say so, and break where they need a step they lack.
 
-Seeds are fixed, and each number is the median of three. Where a loop holds, its error is a few
-times below that of one that breaks.
+Seeds are fixed, and each number is the median of three among the slow tests. Where a loop holds,
+its error is a few times below that of one that breaks.
 """
 
 from __future__ import annotations
@@ -26,17 +26,19 @@ FLIPS = {"noise_rate": 0.05, "adversary": "label-flip"}
 HIJACK = {"noise_rate": 0.05, "adversary": "linf-hijack-in-band"}
 STEALTH = {"noise_rate": 0.1, "adversary": "in-band-mass", "strength": 2.0}
 TILT = {"noise_rate": 0.1, "adversary": "on-support-tilt", "strength": 2.0}
+with_seeds = pytest.mark.parametrize("n_seeds", [1, pytest.param(3, marks=pytest.mark.slow)])
 
 
-def median_error(method: str, world: dict[str, Any], label_budget: int = 600) -> float:
-    # Outlier removal from the 20,000 rows of a dense phase takes a second: there, one seed is run.
-    n_seeds = 1 if method.startswith("awasthi-balcan-long") else 3
+def median_error(
+    method: str, world: dict[str, Any], label_budget: int = 600, n_seeds: int = 3
+) -> float:
     spec = SimulationSpec(
         n_features=100, sparsity=5, label_budget=label_budget, method=method, **world
     )
     return float(np.median([run_simulation(spec, seed).error for seed in range(n_seeds)]))
 
 
+@pytest.mark.slow  # test_worlds.py has a world for each
 @pytest.mark.parametrize(
     ("method", "world", "label_budget", "error"),
     [
@@ -51,9 +53,12 @@ def median_error(method: str, world: dict[str, Any], label_budget: int = 600) ->
 def test_a_loop_holds_where_its_authors_say_so(
     method: str, world: dict[str, Any], label_budget: int, error: float
 ) -> None:
-    assert median_error(method, world, label_budget) < error
+    # Outlier removal from the 20,000 rows of a dense phase takes a second: there, one seed is run.
+    n_seeds = 1 if method.startswith("awasthi-balcan-long") else 3
+    assert median_error(method, world, label_budget, n_seeds) < error
 
 
+@with_seeds
 @pytest.mark.parametrize(
     ("method", "world", "error"),
     [
@@ -66,14 +71,15 @@ def test_a_loop_holds_where_its_authors_say_so(
     ],
 )
 def test_a_loop_breaks_where_a_step_is_missing(
-    method: str, world: dict[str, Any], error: float
+    method: str, world: dict[str, Any], error: float, n_seeds: int
 ) -> None:
-    assert median_error(method, world) > error
+    assert median_error(method, world, n_seeds=n_seeds) > error
 
 
+@with_seeds
 @pytest.mark.parametrize("world", [HIJACK, STEALTH, TILT])
-def test_the_whole_algorithm_holds_there(world: dict[str, Any]) -> None:
-    assert median_error("thresher", world) < 0.05
+def test_the_whole_algorithm_holds_there(world: dict[str, Any], n_seeds: int) -> None:
+    assert median_error("thresher", world, n_seeds=n_seeds) < 0.05
 
 
 def oracle(n_features: int = 20) -> MaliciousOracle:
