@@ -129,7 +129,9 @@ class MaliciousOracle:
         self.adversary = adversary
         self.n_draws = 0
         self._max_draws = check_count(max_draws_per_request, "max_draws_per_request")
-        self._labels = _CommittedLabels()
+        self._labels = np.zeros(0)  # by id, fixed once written
+        self._is_clean = np.zeros(0, dtype=np.bool_)
+        self._is_revealed = np.zeros(0, dtype=np.bool_)
         self._past: list[tuple[int, IdArray, FloatArray]] = []  # phase, ids, rows
         self._rng, self._adversary_rng = generator_from(random_state).spawn(2)
 
@@ -189,11 +191,13 @@ class MaliciousOracle:
         return X[inside], y[inside]
 
     def _commit(self, blocks: list[_Block], n_drawn: int) -> Draw:
+        """The blocks' rows with new ids, counting up, to which their labels belong from now on."""
         self.n_draws += n_drawn
-        ids = self._labels.commit(
-            np.concatenate([block.labels for block in blocks]),
-            np.concatenate([block.is_clean for block in blocks]),
-        )
+        n_known = self._labels.size
+        self._labels = np.concatenate([self._labels, *(block.labels for block in blocks)])
+        self._is_clean = np.concatenate([self._is_clean, *(block.is_clean for block in blocks)])
+        ids = np.arange(n_known, self._labels.size, dtype=np.int64)
+        self._is_revealed = np.append(self._is_revealed, np.zeros(ids.size, dtype=np.bool_))
         X = blocks[0].X if len(blocks) == 1 else np.concatenate([block.X for block in blocks])
         return Draw(ids=ids, X=X, n_drawn=n_drawn)
 
@@ -204,16 +208,25 @@ class MaliciousOracle:
         ------
         UnknownId : no draw has returned this id
         """
-        return self._labels.reveal(ids)
+        known = self._known(ids)
+        self._is_revealed[known] = True
+        return self._labels[known]
 
     @property
     def n_labels(self) -> int:
         """The number of distinct ids whose label was revealed."""
-        return self._labels.n_revealed
+        return int(np.count_nonzero(self._is_revealed))
 
     def is_clean(self, ids: object) -> NDArray[np.bool_]:
         """Whether each row is clean: known to the laboratory, never to a learner."""
-        return self._labels.is_clean(ids)
+        return self._is_clean[self._known(ids)]
+
+    def _known(self, ids: object) -> IdArray:
+        checked = check_ids(ids)
+        unknown = np.flatnonzero((checked < 0) | (checked >= self._labels.size))
+        if unknown.size:
+            raise UnknownId(int(checked[unknown[0]]), n_known=self._labels.size)
+        return checked
 
     def error_rate(self, w: object) -> float:
         """How often `w` classifies a clean row wrongly; exact for the Gaussian."""
@@ -239,8 +252,14 @@ class MaliciousOracle:
             max_abs_entry=float(request.max_abs_entry),
             phase=request.phase,
             phase_record=request.phase_record,
-            past=tuple(self._labels.past(*past) for past in self._past),
+            past=tuple(self._past_draw(*past) for past in self._past),
         )
+
+    def _past_draw(self, phase: int, ids: IdArray, X: FloatArray) -> PastDraw:
+        """What the adversary sees of an earlier draw; copies, but for the rows."""
+        rows = X.view()
+        rows.flags.writeable = False
+        return PastDraw(phase, rows, self._labels[ids], self._is_clean[ids], self._is_revealed[ids])
 
 
 def _unit_target(target: object, n_features: int) -> FloatArray:
@@ -298,48 +317,3 @@ class _Block:
             positions=self.positions[:n_rows],
             n_drawn=int(self.positions[n_rows - 1]) + 1,
         )
-
-
-class _CommittedLabels:
-    """Labels by id, fixed once written, and which of them have been revealed."""
-
-    def __init__(self) -> None:
-        self._labels = np.zeros(0)
-        self._is_clean = np.zeros(0, dtype=np.bool_)
-        self._is_revealed = np.zeros(0, dtype=np.bool_)
-
-    @property
-    def n_revealed(self) -> int:
-        return int(np.count_nonzero(self._is_revealed))
-
-    def commit(self, labels: FloatArray, is_clean: NDArray[np.bool_]) -> IdArray:
-        """New ids, counting up, for these labels."""
-        ids = np.arange(self._labels.size, self._labels.size + labels.size, dtype=np.int64)
-        self._labels = np.concatenate([self._labels, labels])
-        self._is_clean = np.concatenate([self._is_clean, is_clean])
-        self._is_revealed = np.concatenate([self._is_revealed, np.zeros_like(is_clean)])
-        return ids
-
-    def reveal(self, ids: object) -> FloatArray:
-        """The labels of the ids, which count as revealed from now on."""
-        known = self._known(ids)
-        self._is_revealed[known] = True
-        return self._labels[known]
-
-    def is_clean(self, ids: object) -> NDArray[np.bool_]:
-        """Whether each id belongs to a clean row."""
-        return self._is_clean[self._known(ids)]
-
-    def past(self, phase: int, ids: IdArray, X: FloatArray) -> PastDraw:
-        """What the adversary sees of an earlier draw; copies, but for the rows."""
-        rows = X.view()
-        rows.flags.writeable = False
-        state = self._labels[ids], self._is_clean[ids], self._is_revealed[ids]
-        return PastDraw(phase, rows, *state)
-
-    def _known(self, ids: object) -> IdArray:
-        checked = check_ids(ids)
-        unknown = np.flatnonzero((checked < 0) | (checked >= self._labels.size))
-        if unknown.size:
-            raise UnknownId(int(checked[unknown[0]]), n_known=self._labels.size)
-        return checked

@@ -1,8 +1,7 @@
 """Methods that learn from an oracle under a label budget, with one interface.
 
 method.py          what a method is, and what passive methods share
-kearns_li.py       consistent halfspaces of small batches
-kalai.py           averaging without rows that are alike; L1 regression on polynomials
+earliest.py        consistent halfspaces of batches; averaging; L1 regression on polynomials
 averages.py        the mean of y·x without outliers; one-bit compressed sensing
 phase_loop.py      Algorithm 1 without some of its steps: earlier and later phase loops
 filters.py         dense and sparse filters of y·x
@@ -20,9 +19,8 @@ method by its row in `thresher.rivals.classifiers.CLASSIFIERS`.
 
 from thresher.rivals.methods import (
     averages,
+    earliest,
     filters,
-    kalai,
-    kearns_li,
     mirror_descent,
     peers,
     phase_loop,
@@ -32,8 +30,7 @@ from thresher.rivals.methods import (
 from thresher.rivals.methods.method import Method, Source, draw_labeled, unit
 
 _MODULES = (
-    kearns_li,
-    kalai,
+    earliest,
     averages,
     phase_loop,
     filters,

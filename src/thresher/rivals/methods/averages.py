@@ -14,6 +14,7 @@ from thresher.rivals.methods.method import (
     draw_signed,
     keep_largest,
     unit,
+    variant,
 )
 from thresher.rivals.worlds import DENSE_LAPLACE, DENSE_TILT, FLIPS
 from thresher.solvers.eigen import top_eigenpairs
@@ -105,19 +106,20 @@ def learn_one_bit(source: Source, task: Task, _rng: np.random.Generator) -> Floa
     return unit(direction)
 
 
+_KLIVANS_LONG_SERVEDIO = Method(
+    name="klivans-long-servedio",
+    title="Klivans–Long–Servedio 2009",
+    learn=learn_without_outliers,
+    claim="Ω(ε²/log(d/ε)) malicious noise, uniform on the ball",
+    world=DENSE_TILT.at_most(0.044, beats="averaging-of-all-rows"),
+)
 METHODS = (
-    *cut_and_dense(
-        name="klivans-long-servedio",
-        title="Klivans–Long–Servedio 2009",
-        learn=learn_without_outliers,
-        claim="Ω(ε²/log(d/ε)) malicious noise, uniform on the ball",
-        world=DENSE_TILT.at_most(0.044, beats="averaging-of-all-rows"),
-    ),
-    Method(
-        name="klivans-long-servedio-boosted",
-        title="Klivans–Long–Servedio 2009, with smooth boosting",
-        learn=keep_largest(learn_boosted),
-        needs_sparsity=True,
+    *cut_and_dense(_KLIVANS_LONG_SERVEDIO),
+    variant(
+        _KLIVANS_LONG_SERVEDIO,
+        "boosted",
+        "with smooth boosting",
+        keep_largest(learn_boosted),
         claim="Ω(ε³/log²(d/ε)) malicious noise, log-concave",
         world=DENSE_LAPLACE.at_most(0.033, beats="averaging-of-all-rows"),
     ),
@@ -125,7 +127,6 @@ METHODS = (
         name="plan-vershynin",
         title="Plan–Vershynin 2013",
         learn=keep_largest(learn_one_bit),
-        needs_sparsity=True,
         claim="one-bit compressed sensing; flipped labels, no planted rows",
         world=FLIPS.at_most(0.079, beats="linear-svm"),
     ),

@@ -201,17 +201,18 @@ def _likely_share(noise_rate: float, n_rows: int) -> float:
 
 METHODS = (
     *cut_and_dense(
-        name="diakonikolas-kane-stewart",
-        title="Diakonikolas–Kane–Stewart 2018",
-        learn=partial(learn_localized, 3),
-        claim="O(η) error, Gaussian, dense",
-        world=DENSE_TILT.at_most(0.018, beats="klivans-long-servedio"),
+        Method(
+            name="diakonikolas-kane-stewart",
+            title="Diakonikolas–Kane–Stewart 2018",
+            learn=partial(learn_localized, 3),
+            claim="O(η) error, Gaussian, dense",
+            world=DENSE_TILT.at_most(0.018, beats="klivans-long-servedio"),
+        )
     ),
     Method(
         name="balakrishnan",
         title="Balakrishnan et al. 2017",
         learn=learn_sparse_mean,
-        needs_sparsity=True,
         claim="O(η log(1/η)) error, Gaussian, sparse",
         world=HIJACK.at_most(0.057, beats="l1-logistic"),
     ),

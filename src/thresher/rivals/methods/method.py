@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -42,8 +42,6 @@ class Method:
     title : in tables and figures, with the year
     learn : from a source, within the label budget of the task, a halfspace of unit length
     claim : what its authors promise, in a few words
-    is_active : whether it chooses the rows whose labels it buys, and leaves others without
-    needs_sparsity : whether it uses the task's sparsity
     imports : modules it needs that are slow to import; the import is not part of its time
     world : where its claim is tested, and what it must reach there
 
@@ -58,8 +56,6 @@ class Method:
     title: str
     learn: Learn
     claim: str
-    is_active: bool = False
-    needs_sparsity: bool = False
     imports: tuple[str, ...] = ()
     world: World | None = None
 
@@ -158,11 +154,13 @@ def keep_largest(learn: Learn) -> Learn:
     return learn_and_cut
 
 
-def cut_and_dense(
-    name: str, title: str, learn: Learn, claim: str, world: World
-) -> tuple[Method, Method]:
+def variant(method: Method, suffix: str, note: str, learn: Learn, **changes: Any) -> Method:
+    """The method with another way to learn, which its name and title mention."""
+    name, title = f"{method.name}-{suffix}", f"{method.title}, {note}"
+    return replace(method, name=name, title=title, learn=learn, **changes)
+
+
+def cut_and_dense(method: Method) -> tuple[Method, Method]:
     """A dense method twice: cut to the sparsity, and dense as published."""
-    return (
-        Method(name, title, keep_largest(learn), claim, needs_sparsity=True, world=world),
-        Method(f"{name}-dense", f"{title}, dense as published", learn, claim, world=world),
-    )
+    cut = replace(method, learn=keep_largest(method.learn))
+    return cut, variant(method, "dense", "dense as published", method.learn)

@@ -21,6 +21,7 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,7 +31,15 @@ from thresher.geometry import Band, hard_threshold
 from thresher.learning import PracticalSchedule, Task
 from thresher.oracles import DrawRequest
 from thresher.rivals.classifiers import CLASSIFIERS, make_classifier
-from thresher.rivals.methods.method import Learn, Method, Source, dense_rows, draw_sample, unit
+from thresher.rivals.methods.method import (
+    Learn,
+    Method,
+    Source,
+    dense_rows,
+    draw_sample,
+    unit,
+    variant,
+)
 from thresher.rivals.worlds import CLEAN, FLIPS
 from thresher.validation import FloatArray
 
@@ -231,30 +240,15 @@ def _tuned_logistic(X: FloatArray, y: FloatArray, seed: int) -> Any:
     return l1_logistic(tuned.fit(X, y).C_, seed)
 
 
-def with_cut(method: Method, learn: Any) -> tuple[Method, Method]:
+def with_cut(method: Method, learn: Learn) -> tuple[Method, Method]:
     """A peer that does not take a sparsity, and the same peer cut to it, which learns like this."""
-    cut = replace(
-        method,
-        name=f"{method.name}-cut",
-        title=f"{method.title}, cut to s features",
-        learn=learn,
-        needs_sparsity=True,
-    )
-    return method, cut
+    return method, variant(method, "cut", "cut to s features", learn)
 
 
 def _of_classifier(name: str) -> tuple[Method, ...]:
     """A classifier for tables as a method, and cut to s features if it takes no sparsity."""
     row, fit = CLASSIFIERS[name], partial(fit_classifier, name)
-    method = Method(
-        name,
-        row.title,
-        from_table(fit),
-        row.claim,
-        needs_sparsity=row.needs_sparsity,
-        imports=IMPORTS,
-        world=row.world,
-    )
+    method = Method(name, row.title, from_table(fit), row.claim, world=row.world)
     return (method,) if row.needs_sparsity else with_cut(method, from_table(cut_and_refit(fit)))
 
 
@@ -265,8 +259,6 @@ _MARGIN_SAMPLING = with_cut(
         title="Margin sampling, L1 logistic regression",
         learn=partial(learn_near_margin, nearest_rows, None),
         claim="few labels, if they are true",
-        is_active=True,
-        imports=IMPORTS,
         world=CLEAN.at_most(0.009, beats="l1-logistic"),
     ),
     partial(learn_near_margin, nearest_rows, partial(fit_classifier, "l1-logistic")),
@@ -279,8 +271,6 @@ _FROM_PACKAGES = {
             title="Logistic regression with a concave penalty (skglm)",
             learn=from_table(fit_mcp),
             claim="no planted rows",
-            needs_sparsity=True,
-            imports=IMPORTS,
             world=CLEAN.at_most(0.006, beats="averaging"),
         ),
     ),
@@ -290,8 +280,6 @@ _FROM_PACKAGES = {
             title="Best subset of features (abess)",
             learn=from_table(fit_best_subset),
             claim="no planted rows",
-            needs_sparsity=True,
-            imports=IMPORTS,
             world=CLEAN.at_most(0.008, beats="averaging"),
         ),
     ),
@@ -301,7 +289,6 @@ _FROM_PACKAGES = {
             title="Confident learning (cleanlab), L1 logistic regression",
             learn=from_table(fit_confident),
             claim="labels that are wrong at random within a class",
-            imports=IMPORTS,
             world=FLIPS.at_most(0.078, beats="linear-svm"),
         ),
         from_table(cut_and_refit(fit_confident)),
@@ -312,8 +299,6 @@ _FROM_PACKAGES = {
             title="Uncertainty sampling (scikit-activeml)",
             learn=partial(learn_near_margin, choose_by_package, None),
             claim="few labels, if they are true",
-            is_active=True,
-            imports=IMPORTS,
             world=CLEAN.at_most(0.009, beats="l1-logistic"),
         ),
     ),
@@ -324,8 +309,8 @@ MISSING = {
     for method in methods
     if find_spec(package) is None
 }
-METHODS = (
-    *_FROM_CLASSIFIERS,
-    *_MARGIN_SAMPLING,
-    *(m for methods in _FROM_PACKAGES.values() for m in methods if m.name not in MISSING),
+METHODS = tuple(
+    replace(method, imports=IMPORTS)
+    for method in (*_FROM_CLASSIFIERS, *_MARGIN_SAMPLING, *chain(*_FROM_PACKAGES.values()))
+    if method.name not in MISSING
 )

@@ -30,7 +30,7 @@ from thresher.learning import Phase, PhaseOutcome, PracticalSchedule, Task, comp
 from thresher.learning.history import History
 from thresher.learning.practical import draw_limits
 from thresher.rivals.methods.averages import learn_without_outliers
-from thresher.rivals.methods.method import Learn, Method, Source
+from thresher.rivals.methods.method import Learn, Method, Source, variant
 from thresher.rivals.worlds import DENSE, DENSE_TILT, FLIPS, MARGIN
 from thresher.validation import FloatArray
 
@@ -152,12 +152,18 @@ HINGE_START = PhaseLoop(
 AWASTHI_BALCAN_LONG = replace(HINGE_START, start=learn_without_outliers)
 ZENG_SHEN = PhaseLoop(LoopSchedule(localize=False, sample_labels=False))
 
+_ABL = Method(
+    name="awasthi-balcan-long",
+    title="Awasthi–Balcan–Long 2017",
+    learn=AWASTHI_BALCAN_LONG,
+    claim="Ω(ε) malicious noise, from d² rows",
+    world=DENSE_TILT.at_most(0.007, beats="klivans-long-servedio"),
+)
 METHODS = (
     Method(
         name="balcan-long",
         title="Balcan–Long 2013",
         learn=BALCAN_LONG,
-        is_active=True,
         claim="no noise; labels grow with log(1/ε)",
         world=DENSE.at_most(0.007, beats="averaging-of-all-rows"),
     ),
@@ -165,33 +171,15 @@ METHODS = (
         name="awasthi-et-al-2016",
         title="Awasthi et al. 2016",
         learn=AWASTHI_ET_AL,
-        is_active=True,
-        needs_sparsity=True,
         claim="Ω(ε) adversarial label noise",
         world=FLIPS.at_most(0.018, beats="l1-logistic"),
     ),
-    Method(
-        name="awasthi-balcan-long",
-        title="Awasthi–Balcan–Long 2017",
-        learn=AWASTHI_BALCAN_LONG,
-        is_active=True,
-        claim="Ω(ε) malicious noise, from d² rows",
-        world=DENSE_TILT.at_most(0.007, beats="klivans-long-servedio"),
-    ),
-    Method(
-        name="awasthi-balcan-long-hinge-start",
-        title="Awasthi–Balcan–Long 2017, first phase by the hinge loss",
-        learn=HINGE_START,
-        is_active=True,
-        claim="Ω(ε) malicious noise, from d² rows",
-        world=DENSE_TILT.at_most(0.007, beats="klivans-long-servedio"),
-    ),
+    _ABL,
+    variant(_ABL, "hinge-start", "first phase by the hinge loss", HINGE_START),
     Method(
         name="zhang-2018",
         title="Zhang 2018",
         learn=ZHANG,
-        is_active=True,
-        needs_sparsity=True,
         claim="Ω(ε) adversarial label noise, from Õ(s) labels",
         world=FLIPS.at_most(0.023, beats="l1-logistic"),
     ),
@@ -199,7 +187,6 @@ METHODS = (
         name="zeng-shen",
         title="Zeng–Shen 2025",
         learn=ZENG_SHEN,
-        needs_sparsity=True,
         claim="a constant rate of malicious noise, given a margin",
         world=MARGIN.at_most(0.001, beats="averaging-of-all-rows"),
     ),

@@ -28,7 +28,14 @@ from thresher.rivals.methods.filters import (
     unstretched,
     without_surplus,
 )
-from thresher.rivals.methods.method import Method, Source, dense_rows, label_budget, unit
+from thresher.rivals.methods.method import (
+    Method,
+    Source,
+    dense_rows,
+    label_budget,
+    unit,
+    variant,
+)
 from thresher.rivals.worlds import DENSE_TILT, HIJACK
 from thresher.solvers.eigen import top_eigenpairs
 from thresher.validation import FloatArray
@@ -240,13 +247,18 @@ def _by_form(X: FloatArray, form: FloatArray, weights: FloatArray) -> FloatArray
     return without_surplus(excess, tail, weights)
 
 
+_SPARSE_FILTER = Method(
+    name="sparse-filter",
+    title="Sparse filter (Diakonikolas et al. 2019), on unlabeled rows",
+    learn=partial(learn_from_pool, weigh_by_sparse_moments, 0),
+    claim="O(η√log(1/η)) error, Gaussian, sparse",
+    world=HIJACK.at_most(0.059, beats="averaging-of-all-rows"),
+)
 METHODS = (
     Method(
         name="klivans-long-servedio-strengthened",
         title="Klivans–Long–Servedio 2009, on unlabeled rows",
         learn=partial(learn_from_pool, weigh_by_deletion, 0),
-        is_active=True,
-        needs_sparsity=True,
         claim="Ω(ε²/log(d/ε)) malicious noise, uniform on the ball",
         world=DENSE_TILT.at_most(0.035, beats="averaging-of-all-rows"),
     ),
@@ -254,27 +266,15 @@ METHODS = (
         name="diakonikolas-kane-stewart-strengthened",
         title="Diakonikolas–Kane–Stewart 2018, on unlabeled rows, localized sparsely",
         learn=partial(learn_from_pool, weigh_by_variance, 2),
-        is_active=True,
-        needs_sparsity=True,
         claim="O(η) error, Gaussian",
         world=HIJACK.at_most(0.015, beats="diakonikolas-kane-stewart"),
     ),
-    Method(
-        name="sparse-filter",
-        title="Sparse filter (Diakonikolas et al. 2019), on unlabeled rows",
-        learn=partial(learn_from_pool, weigh_by_sparse_moments, 0),
-        is_active=True,
-        needs_sparsity=True,
-        claim="O(η√log(1/η)) error, Gaussian, sparse",
-        world=HIJACK.at_most(0.059, beats="averaging-of-all-rows"),
-    ),
-    Method(
-        name="sparse-filter-localized",
-        title="Sparse filter (Diakonikolas et al. 2019), on unlabeled rows, localized sparsely",
-        learn=partial(learn_from_pool, weigh_by_sparse_moments, 2),
-        is_active=True,
-        needs_sparsity=True,
-        claim="O(η√log(1/η)) error, Gaussian, sparse",
+    _SPARSE_FILTER,
+    variant(
+        _SPARSE_FILTER,
+        "localized",
+        "localized sparsely",
+        partial(learn_from_pool, weigh_by_sparse_moments, 2),
         world=HIJACK.at_most(0.015, beats="sparse-filter"),
     ),
 )

@@ -135,7 +135,6 @@ METHODS = (
         name="shen-2023",
         title="Shen 2023",
         learn=learn,
-        is_active=True,
         claim="Ω(ε) malicious noise, in nearly linear time",
         world=DENSE_TILT.at_most(0.007, beats="klivans-long-servedio"),
     ),

@@ -1,4 +1,8 @@
-"""Averaging deletes planted rows that are alike; L1 regression tolerates wrong labels only."""
+"""The earliest methods: where batches, averages and regression hold, and what breaks them.
+
+Consistent halfspaces are good without noise, and poor as soon as batches must be small. Averaging
+deletes planted rows that are alike; L1 regression tolerates wrong labels only.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,13 @@ import pytest
 
 from rivals.methods.measured import by_name, error_of
 from thresher.errors import LearningStopped
-from thresher.rivals.methods.kalai import (
+from thresher.learning import Task
+from thresher.oracles import Draw, DrawRequest
+from thresher.rivals.methods.earliest import (
     CORRELATION_FACTOR,
     METHODS,
+    batch_size,
+    consistent_halfspace,
     least_absolute_errors,
     monomials,
     rows_unlike_others,
@@ -17,8 +25,52 @@ from thresher.rivals.methods.kalai import (
 from thresher.simulate import LabelFlip, LinfHijack, OnSupportTilt
 
 NAMED = by_name(METHODS)
+BATCHES = NAMED["kearns-li-consistent"]
 ALL_ROWS = NAMED["averaging-of-all-rows"]
 POLYNOMIALS = ["kalai-polynomial", "kalai-polynomial-quadratic"]
+
+
+def test_clean_rows_are_learned_from_batches() -> None:
+    assert error_of(BATCHES, n_labels=1500) < 0.06
+
+
+def test_a_tiny_fraction_of_planted_rows_is_tolerated() -> None:
+    assert error_of(BATCHES, LinfHijack(), noise_rate=0.005, n_features=40, n_labels=800) < 0.12
+
+
+def test_more_noise_leaves_only_uninformative_batches() -> None:
+    assert error_of(BATCHES, LinfHijack(), noise_rate=0.05, n_labels=1500) > 0.12
+
+
+def test_a_batch_shrinks_with_noise() -> None:
+    sizes = [
+        batch_size(Task(n_features=100, sparsity=5, noise_rate=noise_rate))
+        for noise_rate in (0.0, 0.01, 0.1)
+    ]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_a_consistent_halfspace_has_the_margin_it_promises() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 20))
+    Z = np.sign(X[:, :1]) * X
+    w = consistent_halfspace(Z)
+    assert w is not None
+    assert (Z @ w).min() >= 1 - 1e-6
+    assert np.abs(w).sum() <= 1 / np.abs(X[:, 0]).min() + 1e-6  # what the first feature alone needs
+
+
+def test_without_a_consistent_batch_the_average_is_the_answer() -> None:
+    class Zeros:
+        def draw(self, request: DrawRequest) -> Draw:
+            return Draw(ids=np.arange(20), X=np.zeros((20, request.n_features)), n_drawn=20)
+
+        def reveal(self, ids: np.ndarray) -> np.ndarray:
+            return np.ones(len(ids))
+
+    task = Task(n_features=3, sparsity=1, noise_rate=0.1, label_budget=20)
+    halfspace = BATCHES.learn(Zeros(), task, np.random.default_rng(0))
+    np.testing.assert_array_equal(halfspace, [1.0, 0.0, 0.0])  # what has no direction
 
 
 def test_averaging_tolerates_wrong_labels() -> None:
