@@ -3,15 +3,16 @@
 from thresher.simulate.adversaries import ADVERSARIES
 from thresher.simulate.adversaries.adaptive import InBandMass, MovedIntoBand, PlantedFeatures
 from thresher.simulate.adversaries.base import Adversary, PastDraw, View
-from thresher.simulate.adversaries.fixed_patterns import (
+from thresher.simulate.adversaries.oblivious import (
     CleanLabel,
     FarClump,
+    KearnsLiPair,
+    LabelFlip,
     LinfHijack,
     OnSupportTilt,
     PointMass,
     SparseSpike,
 )
-from thresher.simulate.adversaries.wrong_labels import KearnsLiPair, LabelFlip
 from thresher.simulate.conditional import Distribution
 from thresher.simulate.distributions import (
     ErrorEstimate,

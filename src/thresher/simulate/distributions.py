@@ -65,13 +65,10 @@ def angle_between(first: FloatArray, second: FloatArray) -> float:
 
 def check_halfspaces(w: object, target: object, n_features: int) -> tuple[FloatArray, FloatArray]:
     """Both vectors, checked; only the target must not be zero."""
-    w, target = (
-        check_vector(w, "w", length=n_features),
-        check_vector(target, "target", length=n_features),
-    )
-    if not target.any():
+    normal = check_vector(target, "target", length=n_features)
+    if not normal.any():
         raise ValueError("target must not be the zero vector")
-    return w, target
+    return check_vector(w, "w", length=n_features), normal
 
 
 def estimate_disagreement(
@@ -147,11 +144,6 @@ class _Product:
         same halfspaces get the same number.
         """
         w, target = check_halfspaces(w, target, self.n_features)
-        return self._estimate(w, target, n_rows, random_state)
-
-    def _estimate(
-        self, w: FloatArray, target: FloatArray, n_rows: int, random_state: int | Generator
-    ) -> ErrorEstimate:
         return estimate_disagreement(self, w, target, n_rows=n_rows, random_state=random_state)
 
     def error_rate(self, w: object, target: object, **options: Any) -> float:
@@ -191,11 +183,9 @@ class Gaussian(_Product):
         rows[:, features] += np.outer(t - rows[:, features] @ u, u)
         return within_band(rows, band)
 
-    def _estimate(
-        self, w: FloatArray, target: FloatArray, n_rows: int, random_state: int | Generator
-    ) -> ErrorEstimate:
+    def estimate_error(self, w: object, target: object, **_options: Any) -> ErrorEstimate:
         """The angle between them over π, exactly; nothing has to be sampled."""
-        del n_rows, random_state
+        w, target = check_halfspaces(w, target, self.n_features)
         if not w.any():  # every row is called positive
             return ErrorEstimate(value=0.5, standard_error=0.0)
         return ErrorEstimate(value=angle_between(w, target) / np.pi, standard_error=0.0)

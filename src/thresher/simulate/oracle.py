@@ -310,10 +310,6 @@ class _Block:
         """The block as if drawing had stopped with the `n_rows`-th kept row."""
         if self.n_rows < n_rows:
             return self
-        return _Block(
-            X=self.X[:n_rows],
-            labels=self.labels[:n_rows],
-            is_clean=self.is_clean[:n_rows],
-            positions=self.positions[:n_rows],
-            n_drawn=int(self.positions[n_rows - 1]) + 1,
-        )
+        n = n_rows
+        kept = self.X[:n], self.labels[:n], self.is_clean[:n], self.positions[:n]
+        return _Block(*kept, n_drawn=int(self.positions[n - 1]) + 1)

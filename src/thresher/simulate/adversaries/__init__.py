@@ -5,15 +5,16 @@ from functools import partial
 
 from thresher.simulate.adversaries.adaptive import InBandMass, MovedIntoBand, PlantedFeatures
 from thresher.simulate.adversaries.base import Adversary
-from thresher.simulate.adversaries.fixed_patterns import (
+from thresher.simulate.adversaries.oblivious import (
     CleanLabel,
     FarClump,
+    KearnsLiPair,
+    LabelFlip,
     LinfHijack,
     OnSupportTilt,
     PointMass,
     SparseSpike,
 )
-from thresher.simulate.adversaries.wrong_labels import KearnsLiPair, LabelFlip
 
 
 def _moved(factory: Callable[..., Adversary], **options: object) -> MovedIntoBand:

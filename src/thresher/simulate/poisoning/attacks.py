@@ -16,14 +16,88 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from thresher.geometry import hard_threshold
 from thresher.simulate.adversaries.base import random_labels
-from thresher.simulate.poisoning.clean_table import CleanTable, Planted, part_of, replaced
+from thresher.simulate.poisoning.clean_table import (
+    CleanTable,
+    Planted,
+    part_of,
+    replaced,
+    spread,
+)
 from thresher.simulate.poisoning.decoys import min_max, model_targeted
-from thresher.simulate.poisoning.models import ScorePattern, decoy_columns, fit, learned_pattern
+from thresher.simulate.poisoning.models import fit
 from thresher.validation import FloatArray, Rows, check_number
 
 LABEL_FLIP = "label-flip"  # the one attack that plants no rows
+MAX_SUPPORT = 100  # columns that a planted row touches: few beside the words of a text table
 _SUREST_SHARE = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class ScorePattern:
+    """How clean rows move, in a few columns, when the score of a linear model changes.
+
+    Attacks on an isotropic distribution move rows along the target w. The columns of a table are
+    correlated, and a row moved along w leaves the clean rows at once, so that a classifier can
+    tell it apart and is not harmed. What w is in whitened columns is Σw here.
+
+    Parameters
+    ----------
+    features : the support: the columns that move most with the score
+    along : their change, Σw/√(wᵀΣw), when the score grows by one standard deviation
+    across : one standard deviation of their largest movement that has nothing to do with the
+        score, signed so that it goes against the positive class
+    scores : the score of every clean row, with mean 0 and standard deviation 1
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(200, 4))
+    >>> pattern = learned_pattern(CleanTable(rows=rows, signs=np.sign(rows[:, 2])))
+    >>> pattern.features.size, bool(pattern.along[pattern.features == 2][0] > 0.9)
+    (2, True)
+    """
+
+    features: NDArray[np.intp]
+    along: FloatArray
+    across: FloatArray
+    scores: FloatArray
+
+
+def learned_pattern(table: CleanTable) -> ScorePattern:
+    """The pattern of a model fitted to the table, in half of its columns or `MAX_SUPPORT`."""
+    scores = table.scores(fit(table)[:-1])
+    scores = scores - scores.mean()
+    scores /= scores.std() or 1.0
+    together = table.combine(scores) / table.n_rows
+    n_support = min(table.n_features, MAX_SUPPORT, max(2, table.n_features // 2))
+    features = np.sort(np.argsort(-np.abs(together), kind="stable")[:n_support])
+    along = together[features]
+    across = _across(table, features, np.outer(scores, along))
+    return ScorePattern(features=features, along=along, across=across, scores=scores)
+
+
+def _across(table: CleanTable, features: NDArray[np.intp], explained: FloatArray) -> FloatArray:
+    rest = table.scaled(features)
+    rest = rest - rest.mean(axis=0) - explained
+    variances, directions = np.linalg.eigh(rest.T @ rest / table.n_rows)
+    across: FloatArray = np.sqrt(max(variances[-1], 0.0)) * directions[:, -1]
+    return -across if table.signs @ (rest @ across) > 0 else across
+
+
+def decoy_columns(
+    table: CleanTable, support: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], FloatArray]:
+    """Columns outside the support, and the sign in each that goes against the positive class.
+
+    As many columns as the support has, if there are enough: those in which most rows deviate,
+    because a wrong weight on a column does harm in the rows that use it.
+    """
+    uses = spread(table.rows, table.columns)
+    uses[support] = 0.0
+    decoys = np.flatnonzero(hard_threshold(uses, support.size))
+    with_class = table.combine(table.signs - table.signs.mean())[decoys]
+    return decoys, np.where(with_class > 0, -1.0, 1.0)
 
 
 def far_clump(table: CleanTable, n_rows: int, strength: float, rng: Generator) -> Planted:
@@ -95,8 +169,7 @@ def label_flip(table: CleanTable, n_rows: int, strength: float, rng: Generator) 
 
     With strength 0 the draw is from all rows; with strength 1 the surest rows are taken.
     """
-    model = fit(table)
-    margins = table.signs * (table.scores(model.weights) + model.intercept)
+    margins = table.margins(fit(table))
     n_candidates = n_rows + round((1 - strength) * (table.n_rows - n_rows))
     surest = np.argsort(-margins, kind="stable")[:n_candidates]
     flipped = rng.choice(surest, size=n_rows, replace=False)

@@ -197,6 +197,10 @@ class CleanTable:
         per_unit = weights / self.columns.scale
         return np.asarray(self.rows @ per_unit) - float(self.columns.center @ per_unit)
 
+    def margins(self, model: FloatArray) -> FloatArray:
+        """y·score of every row under a model: its weights and, last, its intercept."""
+        return self.signs * (self.scores(model[:-1]) + model[-1])
+
     def combine(self, coefficients: FloatArray) -> FloatArray:
         """Σ coefficient·z over the scaled rows z: the transpose of `scores`."""
         total = np.asarray(self.rows.T @ coefficients)

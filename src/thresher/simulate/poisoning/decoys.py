@@ -23,14 +23,7 @@ from thresher.simulate.poisoning.clean_table import (
     replaced,
     scaled_norms,
 )
-from thresher.simulate.poisoning.models import (
-    Additions,
-    LinearModel,
-    fit,
-    logistic_loss,
-    risk,
-    smoothness,
-)
+from thresher.simulate.poisoning.models import Additions, fit, logistic_loss, risk, smoothness
 from thresher.validation import FloatArray, Rows, is_sparse
 
 _N_REFITS = 20
@@ -41,17 +34,16 @@ _BLENDS = np.linspace(0.0, 1.0, 5)
 _QUANTILE = 0.99
 
 # What the learner makes of the table when the last of the added points is new.
-Response: TypeAlias = Callable[[LinearModel, Additions], LinearModel]
+Response: TypeAlias = Callable[[FloatArray, Additions], FloatArray]
 
 
 def model_targeted(table: CleanTable, n_rows: int, strength: float, rng: Generator) -> Planted:
     """Points against a learner that is fitted anew after each of them (Suya et al. 2021)."""
 
-    def refitted(learner: LinearModel, added: Additions) -> LinearModel:
+    def refitted(learner: FloatArray, added: Additions) -> FloatArray:
         return fit(table, added, learner, max_steps=_STEPS_PER_REFIT)
 
-    added = _steered(table, n_rows, strength, _N_REFITS, refitted)
-    return _as_planted(table, added, rng)
+    return _steered(table, _shared(n_rows, _N_REFITS), strength, refitted, rng)
 
 
 def min_max(table: CleanTable, n_rows: int, strength: float, rng: Generator) -> Planted:
@@ -61,16 +53,15 @@ def min_max(table: CleanTable, n_rows: int, strength: float, rng: Generator) -> 
     """
     step = _STEP_LENGTH / smoothness(table)
 
-    def stepped(learner: LinearModel, added: Additions) -> LinearModel:
+    def stepped(learner: FloatArray, added: Additions) -> FloatArray:
         last = Additions.none(table.n_features).joined(added.scaled[-1], added.signs[-1], n_rows)
         _, gradient = risk(learner, table, last)
-        return LinearModel.from_parameters(learner.parameters - step * gradient)
+        return learner - step * gradient
 
-    added = _steered(table, n_rows, strength, _N_GRADIENT_STEPS, stepped)
-    return _as_planted(table, added, rng)
+    return _steered(table, _shared(n_rows, _N_GRADIENT_STEPS), strength, stepped, rng)
 
 
-def decoy_model(table: CleanTable, clean: LinearModel, flipped_share: float) -> LinearModel:
+def decoy_model(table: CleanTable, clean: FloatArray, flipped_share: float) -> FloatArray:
     """A model fitted to the table with wrong labels where the clean model is surest.
 
     The labels are flipped in this share of the rows of each class. Few rows with large scores do
@@ -80,10 +71,10 @@ def decoy_model(table: CleanTable, clean: LinearModel, flipped_share: float) -> 
     --------
     >>> rows = np.random.default_rng(0).normal(size=(200, 2))
     >>> table = CleanTable(rows=rows, signs=np.sign(rows[:, 0]))
-    >>> bool(decoy_model(table, fit(table), 0.8).weights[0] < 0)
+    >>> bool(decoy_model(table, fit(table), 0.8)[0] < 0)
     True
     """
-    margins = table.signs * (table.scores(clean.weights) + clean.intercept)
+    margins = table.margins(clean)
     signs = table.signs.copy()
     for sign in (-1.0, 1.0):
         members = np.flatnonzero(table.signs == sign)
@@ -93,21 +84,28 @@ def decoy_model(table: CleanTable, clean: LinearModel, flipped_share: float) -> 
 
 
 def _steered(
-    table: CleanTable, n_rows: int, strength: float, n_points: int, response: Response
-) -> Additions:
+    table: CleanTable,
+    counts: tuple[int, ...],
+    strength: float,
+    response: Response,
+    rng: Generator,
+) -> Planted:
+    """Copies, so many of each, of the points that are worst for the learner when they are added."""
     learner = fit(table)
     decoy = decoy_model(table, learner, strength)
     sets = {sign: feasible_set(table, sign) for sign in (-1.0, 1.0)}
     added = Additions.none(table.n_features)
-    for copies in np.array_split(np.arange(n_rows), min(n_rows, n_points)):
-        point, sign = worst_point(learner, decoy, sets)
-        added = added.joined(point, sign, copies.size)
+    for count in counts:
+        added = added.joined(*worst_point(learner, decoy, sets), count)
         learner = response(learner, added)
-    return added
+    radii = np.array([sets[sign].radius for sign in added.signs])
+    copies = np.array(counts, dtype=np.intp)
+    rows = copies_of(added.scaled, copies, radii, table, rng)
+    return Planted(rows=rows, signs=np.repeat(added.signs, copies))
 
 
 def worst_point(
-    learner: LinearModel, decoy: LinearModel, sets: dict[float, FeasibleSet]
+    learner: FloatArray, decoy: FloatArray, sets: dict[float, FeasibleSet]
 ) -> tuple[FloatArray, float]:
     """The feasible point z and label y of largest loss(learner; z, y) − loss(decoy; z, y).
 
@@ -115,23 +113,21 @@ def worst_point(
     y·(λ·decoy − learner), λ being the ratio of the two slopes of the loss: a few λ in [0, 1] are
     tried. A larger λ would mean that the decoy errs more than the learner there.
     """
-    best, best_point, best_sign = -np.inf, np.zeros_like(learner.weights), 1.0
+    best, best_point, best_sign = -np.inf, np.zeros(learner.size - 1), 1.0
     for sign, feasible in sets.items():
         for blend in _BLENDS:
-            point = feasible.farthest(sign * (blend * decoy.weights - learner.weights))
-            margins = sign * np.array([learner.scores(point), decoy.scores(point)])
+            point = feasible.farthest(sign * (blend * decoy - learner)[:-1])
+            margins = sign * np.array([point @ m[:-1] + m[-1] for m in (learner, decoy)])
             excess = float(-np.diff(logistic_loss(margins))[0])
             if excess > best:
                 best, best_point, best_sign = excess, point, sign
     return best_point, best_sign
 
 
-def _as_planted(table: CleanTable, added: Additions, rng: Generator) -> Planted:
-    counts = added.counts.astype(np.intp)
-    negative, positive = (feasible_set(table, sign).radius for sign in (-1.0, 1.0))
-    radii = np.where(added.signs > 0, positive, negative)
-    rows = copies_of(added.scaled, counts, radii, table, rng)
-    return Planted(rows=rows, signs=np.repeat(added.signs, counts))
+def _shared(n_rows: int, n_points: int) -> tuple[int, ...]:
+    """The number of copies of each point; fewer points if there are fewer rows."""
+    parts = np.array_split(np.arange(n_rows), min(n_rows, n_points))
+    return tuple(part.size for part in parts)
 
 
 # -- the feasible set ----------------------------------------------------------------------------
