@@ -70,32 +70,22 @@ def sample_given(
     >>> rows.shape[1], bool((rows[:, 3] > 0).all())
     (5, True)
     """
-    if not has_independent_features(distribution):
-        return _reject(
-            lambda n: distribution.sample(n, rng),
-            lambda rows: accepts(rows[:, features]),
-            n_candidates,
-            distribution.n_features,
-        )
-    part = _reject(
-        lambda n: sample_features(distribution, n, features, rng),
-        accepts,
-        n_candidates,
-        features.size,
-    )
-    rows = distribution.sample(part.shape[0], rng)
-    rows[:, features] = part
-    return rows
-
-
-def _reject(
-    draw: Callable[[int], FloatArray], accepts: Condition, n_candidates: int, n_columns: int
-) -> FloatArray:
+    is_cheap = has_independent_features(distribution)
+    n_columns = features.size if is_cheap else distribution.n_features
     kept = [np.zeros((0, n_columns))]
     for n_chunk in chunk_sizes(n_candidates, n_columns):
-        block = draw(n_chunk)
-        kept.append(block[accepts(block)])
-    return np.concatenate(kept)
+        if is_cheap:
+            block = part = sample_features(distribution, n_chunk, features, rng)
+        else:
+            block = distribution.sample(n_chunk, rng)
+            part = block[:, features]
+        kept.append(block[accepts(part)])
+    accepted = np.concatenate(kept)
+    if not is_cheap:
+        return accepted
+    rows = distribution.sample(accepted.shape[0], rng)
+    rows[:, features] = accepted
+    return rows
 
 
 def has_independent_features(distribution: Distribution) -> bool:

@@ -215,10 +215,7 @@ class Uniform(_Product):
     """
 
     def _entries(self, shape: tuple[int, int], rng: Generator) -> FloatArray:
-        entries = rng.random(shape)
-        entries -= 0.5
-        entries *= 2 * np.sqrt(3)
-        return entries
+        return (rng.random(shape) - 0.5) * (2 * np.sqrt(3))
 
 
 class Exponential(_Product):
@@ -231,9 +228,7 @@ class Exponential(_Product):
     """
 
     def _entries(self, shape: tuple[int, int], rng: Generator) -> FloatArray:
-        entries = rng.standard_exponential(shape)
-        entries -= 1
-        return entries
+        return rng.standard_exponential(shape) - 1
 
 
 @dataclass(frozen=True)
@@ -266,9 +261,7 @@ class StudentT(_Product):
 
     def _entries(self, shape: tuple[int, int], rng: Generator) -> FloatArray:
         nu = self.degrees_of_freedom
-        entries: FloatArray = rng.standard_t(nu, size=shape)
-        entries *= np.sqrt((nu - 2) / nu)
-        return entries
+        return np.sqrt((nu - 2) / nu) * rng.standard_t(nu, size=shape)
 
 
 # By the names of the command line.

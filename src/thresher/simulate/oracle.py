@@ -182,13 +182,21 @@ class MaliciousOracle:
         return _Block(X=X, labels=labels, is_clean=is_clean, positions=positions, n_drawn=n_drawn)
 
     def _corrupt(self, n_rows: int, view: View, band: Band) -> Corrupted:
+        """The adversary's rows in the band and their labels, or an error that names it."""
         if n_rows == 0 or self.adversary is None:
             return np.zeros((0, self.n_features)), np.zeros(0)
-        answer = self.adversary.corrupt(n_rows, view, self._adversary_rng)
-        shape, name = (n_rows, self.n_features), type(self.adversary).__name__
-        X, y = _check_corrupted(answer, shape, name)
-        inside = band.admits(X)
-        return X[inside], y[inside]
+        name, shape = type(self.adversary).__name__, (n_rows, self.n_features)
+        answer: Any = self.adversary.corrupt(n_rows, view, self._adversary_rng)
+        try:
+            X, y = answer
+            rows, labels = check_rows(X, "X"), check_labels(y, "y", length=n_rows)
+        except (TypeError, ValueError) as error:
+            raise AdversaryError(name, str(error)) from error
+        if rows.shape != shape:
+            raise AdversaryError(name, f"X must have shape {shape}, got {rows.shape}")
+        dense: FloatArray = rows if isinstance(rows, np.ndarray) else rows.toarray()
+        inside = band.admits(dense)
+        return dense[inside], labels[inside]
 
     def _commit(self, blocks: list[_Block], n_drawn: int) -> Draw:
         """The blocks' rows with new ids, counting up, to which their labels belong from now on."""
@@ -276,20 +284,6 @@ def _read_only(vector: FloatArray) -> FloatArray:
     copy = vector.copy()
     copy.flags.writeable = False
     return copy
-
-
-def _check_corrupted(answer: Any, shape: tuple[int, int], name: str) -> Corrupted:
-    """An adversary's rows and labels as dense arrays, or an error that names the adversary."""
-    try:
-        X, y = answer
-        rows = check_rows(X, "X")
-        labels = check_labels(y, "y", length=shape[0])
-    except (TypeError, ValueError) as error:
-        raise AdversaryError(name, str(error)) from error
-    if rows.shape != shape:
-        raise AdversaryError(name, f"X must have shape {shape}, got {rows.shape}")
-    dense: FloatArray = rows if isinstance(rows, np.ndarray) else rows.toarray()
-    return dense, labels
 
 
 @dataclass(frozen=True, eq=False)

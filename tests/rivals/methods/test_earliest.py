@@ -1,10 +1,13 @@
 """The earliest methods: where batches, averages and regression hold, and what breaks them.
 
 Consistent halfspaces are good without noise, and poor as soon as batches must be small. Averaging
-deletes planted rows that are alike; L1 regression tolerates wrong labels only.
+deletes planted rows that are alike; L1 regression tolerates wrong labels only. Deleting along the
+top eigenvector sees large variance, one-bit sensing none.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,15 +21,27 @@ from thresher.rivals.methods.earliest import (
     METHODS,
     batch_size,
     consistent_halfspace,
+    learn_one_bit,
     least_absolute_errors,
     monomials,
     rows_unlike_others,
+    weights_without_outliers,
 )
-from thresher.simulate import LabelFlip, LinfHijack, OnSupportTilt
+from thresher.simulate import (
+    Gaussian,
+    LabelFlip,
+    LinfHijack,
+    MaliciousOracle,
+    OnSupportTilt,
+    SparseSpike,
+    random_target,
+)
 
 NAMED = by_name(METHODS)
 BATCHES = NAMED["kearns-li-consistent"]
 ALL_ROWS = NAMED["averaging-of-all-rows"]
+DELETION, BOOSTED = NAMED["klivans-long-servedio"], NAMED["klivans-long-servedio-boosted"]
+ONE_BIT = NAMED["plan-vershynin"]
 POLYNOMIALS = ["kalai-polynomial", "kalai-polynomial-quadratic"]
 
 
@@ -145,3 +160,75 @@ def test_coefficients_that_fit_exactly_are_found() -> None:
 def test_a_program_that_is_not_solved_stops_the_method() -> None:
     with pytest.raises(LearningStopped, match="linear program"):
         least_absolute_errors(np.full((3, 1), 1e100), np.ones(3))
+
+
+def test_planted_rows_of_large_variance_are_deleted() -> None:
+    assert error_of(DELETION, LinfHijack(), n_labels=1500) < 0.03
+
+
+def test_many_rows_with_a_faint_tilt_pass() -> None:
+    assert error_of(DELETION, OnSupportTilt(2.0), noise_rate=0.15, n_labels=1500) > 0.07
+
+
+def test_a_sparse_spike_below_the_dense_limit_passes() -> None:
+    spike = SparseSpike(1.0, n_rows=300)
+    assert error_of(DELETION, spike, noise_rate=0.1, n_features=300, n_labels=300) > 0.15
+
+
+def test_boosting_makes_an_average_more_exact() -> None:
+    once, boosted = (
+        np.mean([error_of(method, n_labels=3000, seed=seed) for seed in range(3)])
+        for method in (DELETION, BOOSTED)
+    )
+    assert boosted < 0.9 * once
+
+
+def test_boosting_tolerates_planted_rows_of_large_variance() -> None:
+    assert error_of(BOOSTED, LinfHijack(), n_labels=1500) < 0.03
+
+
+def test_a_sparse_spike_below_the_dense_limit_passes_the_boosted_version() -> None:
+    spike = SparseSpike(1.0, n_rows=300)
+    assert error_of(BOOSTED, spike, noise_rate=0.1, n_features=300, n_labels=300) > 0.15
+
+
+def test_clean_rows_stay() -> None:
+    X = np.random.default_rng(0).standard_normal((1000, 50))
+    assert weights_without_outliers(X, np.ones(1000)).all()
+
+
+def test_what_stays_is_below_one_of_the_thresholds() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 20))
+    X[:60] += rng.choice([0.0, 4.0, 9.0], size=(60, 20))
+    stay = X[weights_without_outliers(X, np.ones(600)) > 0]
+    values, vectors = np.linalg.eigh(stay.T @ stay / len(stay))
+    edge = 1.25 * (1 + np.sqrt(20 / len(stay))) ** 2
+    assert values[-1] <= edge or np.square(stay @ vectors[:, -1]).max() <= 2 * np.log(600)
+
+
+def test_one_bit_sensing_tolerates_wrong_labels() -> None:
+    assert error_of(ONE_BIT, LabelFlip(), n_labels=1500) < 0.05
+
+
+def test_planted_rows_break_one_bit_sensing() -> None:
+    assert error_of(ONE_BIT, LinfHijack(), n_labels=1500) > 0.4
+
+
+def test_the_one_bit_answer_is_more_exact_when_it_is_cut() -> None:
+    whole = replace(ONE_BIT, learn=learn_one_bit)
+    errors = [[error_of(m, n_labels=1500, seed=s) for s in range(3)] for m in (ONE_BIT, whole)]
+    assert np.mean(errors[0]) < 0.9 * np.mean(errors[1])
+
+
+def test_the_one_bit_answer_is_as_flat_as_its_sparsity_allows() -> None:
+    source = MaliciousOracle(
+        distribution=Gaussian(100),
+        target=random_target(100, 5, 0),
+        noise_rate=0.0,
+        adversary=None,
+        random_state=0,
+    )
+    task = Task(n_features=100, sparsity=5, noise_rate=0.0, label_budget=200)
+    w = learn_one_bit(source, task, np.random.default_rng(0))
+    np.testing.assert_allclose(np.abs(w).sum(), np.sqrt(5), rtol=1e-9)

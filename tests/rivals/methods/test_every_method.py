@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from thresher.learning import Task
 from thresher.oracles import Draw, DrawRequest
-from thresher.rivals.methods import METHODS, Method
+from thresher.rivals.methods import _MODULES, METHODS, Method
 from thresher.simulate import Gaussian, LinfHijack, MaliciousOracle, random_target
 
 BUDGET = 300
@@ -104,9 +105,8 @@ def test_a_name_is_in_lower_case_with_hyphens(name: str) -> None:
 
 
 def test_no_two_modules_have_a_method_of_the_same_name() -> None:
-    from thresher.rivals.methods import _MODULES
-
-    assert sum(len(module.METHODS) for module in _MODULES) == len(METHODS)
+    modules = [import_module(f"thresher.rivals.methods.{name}") for name in _MODULES]
+    assert sum(len(module.METHODS) for module in modules) == len(METHODS)
 
 
 @every_method

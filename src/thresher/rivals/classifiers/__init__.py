@@ -3,8 +3,8 @@
 linear.py     what they share: checks, robust scaling of the columns, a linear decision rule
 tuned.py      L1 logistic regression and a linear SVM, with C tuned by cross-validation
 trimmed.py    means that drop the extremes of each column: of y·x, and of gradients
-refitting.py  a base classifier, refitted on the rows that are left: trimmed loss, norm filter
-sever.py      the same, without the rows whose gradients stand out
+refitting.py  a base classifier, refitted on the rows that are left: trimmed loss, norm filter,
+              and Sever, which drops the rows whose gradients stand out
 
 To add a classifier, touch three files:
 
@@ -29,8 +29,7 @@ from typing import TYPE_CHECKING, Any
 from thresher.rivals.worlds import CLEAN, CLUMP, DENSE, FLIPS, World
 
 if TYPE_CHECKING:
-    from thresher.rivals.classifiers.refitting import IterativeTrimmedLoss, NormFilter
-    from thresher.rivals.classifiers.sever import Sever
+    from thresher.rivals.classifiers.refitting import IterativeTrimmedLoss, NormFilter, Sever
     from thresher.rivals.classifiers.trimmed import TrimmedHardThresholding, TrimmedMean
     from thresher.rivals.classifiers.tuned import LinearSVMCV, SparseLogisticRegressionCV
 
@@ -92,7 +91,7 @@ CLASSIFIERS = {
         world=FLIPS.at_most(0.118, beats="linear-svm"),
     ),
     "sever": TableRival(
-        "sever.Sever",
+        "refitting.Sever",
         "Sever (Diakonikolas et al. 2019)",
         "planted rows whose gradients change their covariance",
         margin=1.0,  # its removal factor is the margin

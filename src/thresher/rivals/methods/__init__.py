@@ -1,8 +1,7 @@
 """Methods that learn from an oracle under a label budget, with one interface.
 
 method.py          what a method is, and what passive methods share
-earliest.py        consistent halfspaces of batches; averaging; L1 regression on polynomials
-averages.py        the mean of y·x without outliers; one-bit compressed sensing
+earliest.py        1988 to 2013: consistent halfspaces, averages, L1 regression
 phase_loop.py      Algorithm 1 without some of its steps: earlier and later phase loops
 filters.py         dense and sparse filters of y·x
 pool_filters.py    filters of unlabeled rows, with sparse localization
@@ -17,31 +16,24 @@ and test_worlds.py run for all methods. A classifier for tables becomes a
 method by its row in `thresher.rivals.classifiers.CLASSIFIERS`.
 """
 
-from thresher.rivals.methods import (
-    averages,
-    earliest,
-    filters,
-    mirror_descent,
-    peers,
-    phase_loop,
-    pool_filters,
-    shen2023,
-)
+from importlib import import_module
+
 from thresher.rivals.methods.method import Method, Source, draw_labeled, unit
+from thresher.rivals.methods.peers import MISSING
 
 _MODULES = (
-    earliest,
-    averages,
-    phase_loop,
-    filters,
-    pool_filters,
-    mirror_descent,
-    shen2023,
-    peers,
+    "earliest",
+    "phase_loop",
+    "filters",
+    "pool_filters",
+    "mirror_descent",
+    "shen2023",
+    "peers",
 )
 METHODS: dict[str, Method] = {
-    method.name: method for module in _MODULES for method in module.METHODS
+    method.name: method
+    for module in _MODULES
+    for method in import_module(f"{__name__}.{module}").METHODS
 }
-MISSING = peers.MISSING
 
 __all__ = ["METHODS", "MISSING", "Method", "Source", "draw_labeled", "unit"]

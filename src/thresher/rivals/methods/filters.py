@@ -126,13 +126,17 @@ def filter_weights(Z: FloatArray, noise_rate: float) -> FloatArray:
         values, vectors = top_eigenpairs((centered.T * weights) @ centered / total, 1)
         if values[-1] <= edge + excess:
             break
-        places = centered @ vectors[:, -1]
-        distances = np.abs(places - np.median(places))
-        lighter = without_surplus(distances, erfc(distances / np.sqrt(2 * edge)), weights)
+        lighter = without_tails(centered @ vectors[:, -1], edge, weights)
         if lighter is weights:
             break
         weights = lighter
     return weights
+
+
+def without_tails(places: FloatArray, variance: float, weights: FloatArray) -> FloatArray:
+    """The weights, with less on rows further from the median than a Gaussian tail explains."""
+    distances = np.abs(places - np.median(places))
+    return without_surplus(distances, erfc(distances / np.sqrt(2 * variance)), weights)
 
 
 def without_surplus(distances: FloatArray, tail: FloatArray, weights: FloatArray) -> FloatArray:

@@ -42,17 +42,12 @@ N_BISECTIONS = 30
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage: its region, its band and its labels."""
+    """One stage: its region and its labels."""
 
     index: int
     radius: float
     l1_radius: float
     n_labels: int
-
-    @property
-    def band_width(self) -> float:
-        """The largest distance from the boundary of a row whose label is bought."""
-        return BAND_PER_RADIUS * self.radius
 
 
 def plan_stages(task: Task, n_labels: int) -> list[Stage]:
@@ -146,7 +141,7 @@ def draw_positive(
     source: Source, halfspace: FloatArray, stage: Stage
 ) -> tuple[FloatArray, float] | None:
     """A row with 0 < w·x ≤ b and its label, the only one paid; None if there is no such row."""
-    band = Band(halfspace, stage.band_width)
+    band = Band(halfspace, BAND_PER_RADIUS * stage.radius)
     request = DrawRequest(n_rows=1, band=band, phase=stage.index + 1, phase_record=stage)
     for _ in range(MAX_REQUESTS):
         drawn = source.draw(request)

@@ -21,7 +21,6 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -157,7 +156,9 @@ def fit_confident(X: FloatArray, y: FloatArray, _task: Task, seed: int) -> Any:
     """
     from sklearn.model_selection import cross_val_predict
 
-    base = _tuned_logistic(X, y, seed)
+    from thresher.rivals.classifiers.tuned import tuned_l1_logistic
+
+    base = tuned_l1_logistic(X, y, seed, cv=N_FOLDS)
     probabilities = cross_val_predict(base, X, y, cv=N_FOLDS, method="predict_proba")
     is_wrong = import_module("cleanlab.filter").find_label_issues(
         (y > 0).astype(np.int64), probabilities, n_jobs=1
@@ -180,6 +181,8 @@ def learn_near_margin(
     choose : which rows to label next
     refit : the last fit, on the s features with the largest coefficients; None: no such fit
     """
+    from thresher.rivals.classifiers.tuned import tuned_l1_logistic
+
     n_labels = task.label_budget or PracticalSchedule().n_labels(task)
     n_rows = max(POOL_PER_LABEL * n_labels, PracticalSchedule().max_unlabeled)
     everywhere = Band(np.zeros(task.n_features), np.inf)
@@ -191,7 +194,7 @@ def learn_near_margin(
     seed = int(rng.integers(2**31))
     if np.unique(labels[:n_first]).size < 2:
         return unit(labels[0] * rows[:n_first].mean(axis=0))
-    base = _tuned_logistic(rows[:n_first], labels[:n_first], seed)
+    base = tuned_l1_logistic(rows[:n_first], labels[:n_first], seed, cv=N_FOLDS)
     for batch in np.array_split(np.arange(n_first, n_labels), N_BATCHES):
         if batch.size:
             chosen = choose(rows, labels, base, batch.size, seed)
@@ -232,14 +235,6 @@ def choose_by_package(
     return chosen
 
 
-def _tuned_logistic(X: FloatArray, y: FloatArray, seed: int) -> Any:
-    """L1 logistic regression, unfitted, with the C that predicts held-out rows best."""
-    from thresher.rivals.classifiers.tuned import SparseLogisticRegressionCV, l1_logistic
-
-    tuned = SparseLogisticRegressionCV(cv=N_FOLDS, standardize=False, random_state=seed)
-    return l1_logistic(tuned.fit(X, y).C_, seed)
-
-
 def with_cut(method: Method, learn: Learn) -> tuple[Method, Method]:
     """A peer that does not take a sparsity, and the same peer cut to it, which learns like this."""
     return method, variant(method, "cut", "cut to s features", learn)
@@ -248,69 +243,60 @@ def with_cut(method: Method, learn: Learn) -> tuple[Method, Method]:
 def _of_classifier(name: str) -> tuple[Method, ...]:
     """A classifier for tables as a method, and cut to s features if it takes no sparsity."""
     row, fit = CLASSIFIERS[name], partial(fit_classifier, name)
-    method = Method(name, row.title, from_table(fit), row.claim, world=row.world)
+    method = Method(name, row.title, from_table(fit), row.claim, IMPORTS, row.world)
     return (method,) if row.needs_sparsity else with_cut(method, from_table(cut_and_refit(fit)))
 
 
-_FROM_CLASSIFIERS = tuple(method for name in CLASSIFIERS for method in _of_classifier(name))
-_MARGIN_SAMPLING = with_cut(
+_PEERS = (
+    *(method for name in CLASSIFIERS for method in _of_classifier(name)),
+    *with_cut(
+        Method(
+            name="margin-sampling",
+            title="Margin sampling, L1 logistic regression",
+            learn=partial(learn_near_margin, nearest_rows, None),
+            claim="few labels, if they are true",
+            imports=IMPORTS,
+            world=CLEAN.at_most(0.009, beats="l1-logistic"),
+        ),
+        partial(learn_near_margin, nearest_rows, partial(fit_classifier, "l1-logistic")),
+    ),
     Method(
-        name="margin-sampling",
-        title="Margin sampling, L1 logistic regression",
-        learn=partial(learn_near_margin, nearest_rows, None),
-        claim="few labels, if they are true",
-        world=CLEAN.at_most(0.009, beats="l1-logistic"),
+        name="skglm-mcp",
+        title="Logistic regression with a concave penalty (skglm)",
+        learn=from_table(fit_mcp),
+        claim="no planted rows",
+        imports=(*IMPORTS, "skglm"),
+        world=CLEAN.at_most(0.006, beats="averaging"),
     ),
-    partial(learn_near_margin, nearest_rows, partial(fit_classifier, "l1-logistic")),
-)
-# By the package that they come from, as Python imports it.
-_FROM_PACKAGES = {
-    "skglm": (
-        Method(
-            name="skglm-mcp",
-            title="Logistic regression with a concave penalty (skglm)",
-            learn=from_table(fit_mcp),
-            claim="no planted rows",
-            world=CLEAN.at_most(0.006, beats="averaging"),
-        ),
+    Method(
+        name="abess",
+        title="Best subset of features (abess)",
+        learn=from_table(fit_best_subset),
+        claim="no planted rows",
+        imports=(*IMPORTS, "abess"),
+        world=CLEAN.at_most(0.008, beats="averaging"),
     ),
-    "abess": (
-        Method(
-            name="abess",
-            title="Best subset of features (abess)",
-            learn=from_table(fit_best_subset),
-            claim="no planted rows",
-            world=CLEAN.at_most(0.008, beats="averaging"),
-        ),
-    ),
-    "cleanlab": with_cut(
+    *with_cut(
         Method(
             name="confident-learning",
             title="Confident learning (cleanlab), L1 logistic regression",
             learn=from_table(fit_confident),
             claim="labels that are wrong at random within a class",
+            imports=(*IMPORTS, "cleanlab"),
             world=FLIPS.at_most(0.078, beats="linear-svm"),
         ),
         from_table(cut_and_refit(fit_confident)),
     ),
-    "skactiveml": (
-        Method(
-            name="uncertainty-sampling",
-            title="Uncertainty sampling (scikit-activeml)",
-            learn=partial(learn_near_margin, choose_by_package, None),
-            claim="few labels, if they are true",
-            world=CLEAN.at_most(0.009, beats="l1-logistic"),
-        ),
+    Method(
+        name="uncertainty-sampling",
+        title="Uncertainty sampling (scikit-activeml)",
+        learn=partial(learn_near_margin, choose_by_package, None),
+        claim="few labels, if they are true",
+        imports=(*IMPORTS, "skactiveml"),
+        world=CLEAN.at_most(0.009, beats="l1-logistic"),
     ),
-}
-MISSING = {
-    method.name: package
-    for package, methods in _FROM_PACKAGES.items()
-    for method in methods
-    if find_spec(package) is None
-}
-METHODS = tuple(
-    replace(method, imports=IMPORTS)
-    for method in (*_FROM_CLASSIFIERS, *_MARGIN_SAMPLING, *chain(*_FROM_PACKAGES.values()))
-    if method.name not in MISSING
 )
+MISSING = {
+    peer.name: module for peer in _PEERS for module in peer.imports if find_spec(module) is None
+}
+METHODS = tuple(peer for peer in _PEERS if peer.name not in MISSING)

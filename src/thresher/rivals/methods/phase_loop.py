@@ -29,7 +29,7 @@ from thresher.errors import LearningStopped
 from thresher.learning import Phase, PhaseOutcome, PracticalSchedule, Task, complete, learn
 from thresher.learning.history import History
 from thresher.learning.practical import draw_limits
-from thresher.rivals.methods.averages import learn_without_outliers
+from thresher.rivals.methods.earliest import learn_without_outliers
 from thresher.rivals.methods.method import Learn, Method, Source, variant
 from thresher.rivals.worlds import DENSE, DENSE_TILT, FLIPS, MARGIN
 from thresher.validation import FloatArray

@@ -12,22 +12,13 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfc
 
 from thresher.errors import LearningStopped
 from thresher.geometry import Band, hard_threshold
 from thresher.learning import PracticalSchedule, Task
 from thresher.oracles import DrawRequest, IdArray
-from thresher.rivals.methods.averages import weights_without_outliers
-from thresher.rivals.methods.filters import (
-    MAX_DIRTY_SHARE,
-    dirty_share,
-    filter_weights,
-    filtered_mean,
-    near_boundary,
-    unstretched,
-    without_surplus,
-)
+from thresher.rivals.methods import filters
+from thresher.rivals.methods.earliest import weights_without_outliers
 from thresher.rivals.methods.method import (
     Method,
     Source,
@@ -70,11 +61,11 @@ def learn_from_pool(
         X, ids = localized_rows(source, task, halfspace, width, rng)
         if len(X) == 0:
             break
-        share = dirty_share(task.noise_rate, width)
+        share = filters.dirty_share(task.noise_rate, width)
         chosen = sample_by_weight(weigh(X, task, share), n_labels, rng)
         labels = source.reveal(ids[chosen])
-        mean = filtered_mean(labels[:, None] * X[chosen], share)
-        halfspace = unit(hard_threshold(unstretched(mean, halfspace, width), task.sparsity))
+        mean = filters.filtered_mean(labels[:, None] * X[chosen], share)
+        halfspace = unit(hard_threshold(filters.unstretched(mean, halfspace, width), task.sparsity))
     if not halfspace.any():
         raise LearningStopped("the source gave no row to learn from")
     return halfspace
@@ -92,7 +83,7 @@ def plan_repeats(task: Task, n_repeats: int) -> list[tuple[float, int]]:
     >>> [(round(width, 2), n_labels) for width, n_labels in plan_repeats(task, 2)]
     [(1.0, 750), (0.45, 375), (0.2, 375)]
     """
-    n_labels, odds = label_budget(task), MAX_DIRTY_SHARE / (1 - MAX_DIRTY_SHARE)
+    n_labels, odds = label_budget(task), filters.MAX_DIRTY_SHARE / (1 - filters.MAX_DIRTY_SHARE)
     narrowest = max(LEAST_WIDTH, task.noise_rate / (1 - task.noise_rate) / odds)
     n_first = max(1, round(FIRST_LABEL_SHARE * n_labels))
     n_each = (n_labels - n_first) // max(n_repeats, 1)
@@ -134,7 +125,7 @@ def localized_rows(
     X = dense_rows(drawn.X)
     if not is_local:
         return X, drawn.ids
-    kept, stretched = near_boundary(X, halfspace, width, rng)
+    kept, stretched = filters.near_boundary(X, halfspace, width, rng)
     return stretched, drawn.ids[kept]
 
 
@@ -143,7 +134,7 @@ def localized_rows(
 
 def weigh_by_variance(X: FloatArray, _task: Task, share: float) -> FloatArray:
     """The dense spectral filter of Diakonikolas, Kane and Stewart 2018."""
-    return filter_weights(X, share)
+    return filters.filter_weights(X, share)
 
 
 def weigh_by_deletion(X: FloatArray, _task: Task, _share: float) -> FloatArray:
@@ -184,7 +175,7 @@ def weigh_by_sparse_moments(X: FloatArray, task: Task, share: float) -> FloatArr
         if size <= allowed:
             break
         _, vectors = top_eigenpairs(moment[np.ix_(features, features)], 1)
-        lighter = _along(X[:, features] @ vectors[:, -1], weights)
+        lighter = filters.without_tails(X[:, features] @ vectors[:, -1], 1.0, weights)
         if lighter is weights:
             lighter = _by_form(X, entries / size, weights)
         if lighter is weights:
@@ -229,11 +220,6 @@ def largest_entries(moment: FloatArray, k: int) -> tuple[FloatArray, NDArray[np.
     return entries, features
 
 
-def _along(places: FloatArray, weights: FloatArray) -> FloatArray:
-    distances = np.abs(places - np.median(places))
-    return without_surplus(distances, erfc(distances / np.sqrt(2)), weights)
-
-
 def _by_form(X: FloatArray, form: FloatArray, weights: FloatArray) -> FloatArray:
     """The weights, with less on rows whose quadratic form is larger than a Gaussian explains.
 
@@ -244,7 +230,7 @@ def _by_form(X: FloatArray, form: FloatArray, weights: FloatArray) -> FloatArray
     values = np.einsum("ij,ij->i", part @ form[np.ix_(used, used)], part) - np.trace(form)
     excess = np.maximum(values, 0.0)
     tail = np.exp(-np.square((np.sqrt(1 + 2 * excess) - 1) / 2))
-    return without_surplus(excess, tail, weights)
+    return filters.without_surplus(excess, tail, weights)
 
 
 _SPARSE_FILTER = Method(

@@ -182,8 +182,7 @@ def decoy_direction(target: FloatArray) -> FloatArray:
 
 def random_labels(n_rows: int, rng: Generator) -> FloatArray:
     """Fair labels of -1 and +1."""
-    labels: FloatArray = np.where(rng.integers(0, 2, size=n_rows) == 0, -1.0, 1.0)
-    return labels
+    return np.where(rng.integers(0, 2, size=n_rows) == 0, -1.0, 1.0)
 
 
 def set_along(rows: FloatArray, direction: FloatArray, values: FloatArray) -> None:

@@ -95,13 +95,7 @@ def measure_columns(rows: Rows) -> Columns:
     is_whole = np.ones(rows.shape[1], dtype=np.bool_)
     is_whole[fractional] = False
     is_constant = (lowest == highest) | (deviation == 0)
-    return Columns(
-        center=center,
-        scale=np.where(is_constant, 1.0, deviation),
-        lowest=lowest,
-        highest=highest,
-        is_whole=is_whole,
-    )
+    return Columns(center, np.where(is_constant, 1.0, deviation), lowest, highest, is_whole)
 
 
 def scaled_norms(rows: Rows, columns: Columns) -> FloatArray:

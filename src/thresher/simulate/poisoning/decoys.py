@@ -23,7 +23,7 @@ from thresher.simulate.poisoning.clean_table import (
     replaced,
     scaled_norms,
 )
-from thresher.simulate.poisoning.models import Additions, fit, logistic_loss, risk, smoothness
+from thresher.simulate.poisoning.models import Addition, fit, logistic_loss, risk, smoothness
 from thresher.validation import FloatArray, Rows, is_sparse
 
 _N_REFITS = 20
@@ -34,16 +34,16 @@ _BLENDS = np.linspace(0.0, 1.0, 5)
 _QUANTILE = 0.99
 
 # What the learner makes of the table when the last of the added points is new.
-Response: TypeAlias = Callable[[FloatArray, Additions], FloatArray]
+Response: TypeAlias = Callable[[FloatArray, list[Addition]], FloatArray]
 
 
 def model_targeted(table: CleanTable, n_rows: int, strength: float, rng: Generator) -> Planted:
     """Points against a learner that is fitted anew after each of them (Suya et al. 2021)."""
 
-    def refitted(learner: FloatArray, added: Additions) -> FloatArray:
+    def refitted(learner: FloatArray, added: list[Addition]) -> FloatArray:
         return fit(table, added, learner, max_steps=_STEPS_PER_REFIT)
 
-    return _steered(table, _shared(n_rows, _N_REFITS), strength, refitted, rng)
+    return _steered(table, n_rows, strength, _N_REFITS, refitted, rng)
 
 
 def min_max(table: CleanTable, n_rows: int, strength: float, rng: Generator) -> Planted:
@@ -53,12 +53,12 @@ def min_max(table: CleanTable, n_rows: int, strength: float, rng: Generator) -> 
     """
     step = _STEP_LENGTH / smoothness(table)
 
-    def stepped(learner: FloatArray, added: Additions) -> FloatArray:
-        last = Additions.none(table.n_features).joined(added.scaled[-1], added.signs[-1], n_rows)
-        _, gradient = risk(learner, table, last)
+    def stepped(learner: FloatArray, added: list[Addition]) -> FloatArray:
+        point, sign, _ = added[-1]
+        _, gradient = risk(learner, table, [(point, sign, n_rows)])
         return learner - step * gradient
 
-    return _steered(table, _shared(n_rows, _N_GRADIENT_STEPS), strength, stepped, rng)
+    return _steered(table, n_rows, strength, _N_GRADIENT_STEPS, stepped, rng)
 
 
 def decoy_model(table: CleanTable, clean: FloatArray, flipped_share: float) -> FloatArray:
@@ -85,23 +85,26 @@ def decoy_model(table: CleanTable, clean: FloatArray, flipped_share: float) -> F
 
 def _steered(
     table: CleanTable,
-    counts: tuple[int, ...],
+    n_rows: int,
     strength: float,
+    n_points: int,
     response: Response,
     rng: Generator,
 ) -> Planted:
-    """Copies, so many of each, of the points that are worst for the learner when they are added."""
+    """Copies of the points that are worst for the learner at the time they are added."""
+    parts = np.array_split(np.arange(n_rows), min(n_rows, n_points))
+    counts = np.array([part.size for part in parts], dtype=np.intp)
     learner = fit(table)
     decoy = decoy_model(table, learner, strength)
     sets = {sign: feasible_set(table, sign) for sign in (-1.0, 1.0)}
-    added = Additions.none(table.n_features)
+    added: list[Addition] = []
     for count in counts:
-        added = added.joined(*worst_point(learner, decoy, sets), count)
+        added.append((*worst_point(learner, decoy, sets), int(count)))
         learner = response(learner, added)
-    radii = np.array([sets[sign].radius for sign in added.signs])
-    copies = np.array(counts, dtype=np.intp)
-    rows = copies_of(added.scaled, copies, radii, table, rng)
-    return Planted(rows=rows, signs=np.repeat(added.signs, copies))
+    points, signs = np.array([point for point, _, _ in added]), [sign for _, sign, _ in added]
+    radii = np.array([sets[sign].radius for sign in signs])
+    rows = copies_of(points, counts, radii, table, rng)
+    return Planted(rows=rows, signs=np.repeat(signs, counts))
 
 
 def worst_point(
@@ -122,12 +125,6 @@ def worst_point(
             if excess > best:
                 best, best_point, best_sign = excess, point, sign
     return best_point, best_sign
-
-
-def _shared(n_rows: int, n_points: int) -> tuple[int, ...]:
-    """The number of copies of each point; fewer points if there are fewer rows."""
-    parts = np.array_split(np.arange(n_rows), min(n_rows, n_points))
-    return tuple(part.size for part in parts)
 
 
 # -- the feasible set ----------------------------------------------------------------------------
@@ -180,11 +177,8 @@ def feasible_set(table: CleanTable, sign: float) -> FeasibleSet:
     """The feasible set of the class with this sign."""
     rows = table.rows[np.flatnonzero(table.signs == sign)]
     moved = np.quantile(n_moved(rows, table.columns), _QUANTILE, method="higher")
-    return FeasibleSet(
-        columns=table.columns,
-        radius=float(np.quantile(scaled_norms(rows, table.columns), _QUANTILE)),
-        max_moved=max(1, int(moved)),
-    )
+    radius = float(np.quantile(scaled_norms(rows, table.columns), _QUANTILE))
+    return FeasibleSet(table.columns, radius, max_moved=max(1, int(moved)))
 
 
 def _capped(g: FloatArray, caps: FloatArray, radius: float) -> FloatArray:

@@ -6,7 +6,8 @@ scaled row z.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 import scipy
@@ -19,26 +20,8 @@ RIDGE = 1e-3  # times the squared norm of the weights, against a mean loss per r
 _POWER_STEPS = 15
 
 
-@dataclass(frozen=True, eq=False)
-class Additions:
-    """Scaled rows that were added to a table: each counts as often as it was copied."""
-
-    scaled: FloatArray
-    signs: FloatArray
-    counts: FloatArray
-
-    @classmethod
-    def none(cls, n_features: int) -> Additions:
-        """No rows yet."""
-        return cls(scaled=np.zeros((0, n_features)), signs=np.zeros(0), counts=np.zeros(0))
-
-    def joined(self, point: FloatArray, sign: float, count: int) -> Additions:
-        """These rows and `count` copies of another point."""
-        return Additions(
-            scaled=np.vstack([self.scaled, point]),
-            signs=np.append(self.signs, sign),
-            counts=np.append(self.counts, float(count)),
-        )
+# A scaled row that was added to a table, its sign, and how often it was copied.
+Addition: TypeAlias = tuple[FloatArray, float, int]
 
 
 def logistic_loss(margins: FloatArray) -> FloatArray:
@@ -46,18 +29,23 @@ def logistic_loss(margins: FloatArray) -> FloatArray:
     return np.logaddexp(0.0, -margins)
 
 
-def risk(model: FloatArray, table: CleanTable, added: Additions) -> tuple[float, FloatArray]:
+def risk(
+    model: FloatArray, table: CleanTable, added: Sequence[Addition]
+) -> tuple[float, FloatArray]:
     """The regularized mean logistic loss and its gradient in weights and, last, intercept.
 
     (Σ loss(y·score) over clean and added rows) / (n + n_added) + RIDGE·‖w‖²/2
     """
-    weights, n_all = model[:-1], table.n_rows + float(added.counts.sum())
-    margins = table.margins(model)
-    added_margins = added.signs * (added.scaled @ weights + model[-1])
+    weights, margins = model[:-1], table.margins(model)
+    points = np.reshape([point for point, _, _ in added], (-1, table.n_features))
+    signs = np.array([sign for _, sign, _ in added])
+    counts = np.array([float(count) for _, _, count in added])
+    n_all = table.n_rows + float(counts.sum())
+    added_margins = signs * (points @ weights + model[-1])
     slopes = -table.signs * expit(-margins) / n_all
-    added_slopes = -added.signs * added.counts * expit(-added_margins) / n_all
-    loss = logistic_loss(margins).sum() + added.counts @ logistic_loss(added_margins)
-    gradient = table.combine(slopes) + added_slopes @ added.scaled + RIDGE * weights
+    added_slopes = -signs * counts * expit(-added_margins) / n_all
+    loss = logistic_loss(margins).sum() + counts @ logistic_loss(added_margins)
+    gradient = table.combine(slopes) + added_slopes @ points + RIDGE * weights
     value = float(loss / n_all + RIDGE / 2 * (weights @ weights))
     return value, np.append(gradient, slopes.sum() + added_slopes.sum())
 
@@ -78,7 +66,7 @@ def smoothness(table: CleanTable) -> float:
 
 def fit(
     table: CleanTable,
-    added: Additions | None = None,
+    added: Sequence[Addition] = (),
     start: FloatArray | None = None,
     *,
     max_steps: int = 50,
@@ -91,8 +79,7 @@ def fit(
     >>> bool(fit(table)[0] > 0)
     True
     """
-    extra = Additions.none(table.n_features) if added is None else added
     first = np.zeros(table.n_features + 1) if start is None else start
     best: FloatArray
-    best, _, _ = scipy.optimize.fmin_l_bfgs_b(risk, first, args=(table, extra), maxiter=max_steps)
+    best, _, _ = scipy.optimize.fmin_l_bfgs_b(risk, first, args=(table, added), maxiter=max_steps)
     return best
