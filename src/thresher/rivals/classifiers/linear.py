@@ -55,7 +55,11 @@ class LinearRival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_switch(self.standardize, "standardize")
         check_switch(getattr(self, "fit_intercept", True), "fit_intercept")
         self._seed = seed_from(getattr(self, "random_state", 0)) % 2**32  # scikit-learn's limit
-        rows, signs = self._check_table(X, y)
+        rows, labels = check_training_table(self, X, y)
+        self.classes_, signs = check_two_classes(labels)
+        if is_sparse(rows) and rows.nnz < 2**31:  # liblinear takes 32-bit indices only
+            parts = (rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32))
+            rows = sp.csr_array(parts, shape=rows.shape)
         scaling = Standardization.identity(rows.shape[1])
         if self.standardize:
             # Twice the noise rate, so that chance does not put a planted entry at the cut.
@@ -67,15 +71,6 @@ class LinearRival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _learn(self, rows: Rows, signs: FloatArray) -> tuple[FloatArray, float]:
         raise NotImplementedError
-
-    def _check_table(self, X: object, y: object) -> tuple[Rows, FloatArray]:
-        """The rows as floats and the labels as -1 and +1; the larger label is the positive one."""
-        rows, labels = check_training_table(self, X, y)
-        self.classes_, signs = check_two_classes(labels)
-        if is_sparse(rows) and rows.nnz < 2**31:  # liblinear takes 32-bit indices only
-            parts = (rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32))
-            rows = sp.csr_array(parts, shape=rows.shape)
-        return rows, signs
 
     def decision_function(self, X: object) -> FloatArray:
         """The signed score w·x + b of each row; above zero means the second class."""

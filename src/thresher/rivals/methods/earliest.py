@@ -291,10 +291,9 @@ def learn_one_bit(source: Source, task: Task, _rng: np.random.Generator) -> Floa
     """The approximately sparse direction that agrees best with the labels on average.
 
     w = argmax of mean(y·x)·w over ‖w‖₂ ≤ 1, ‖w‖₁ ≤ √s, which is the soft threshold S_t of the mean
-    at the smallest level t with ‖w‖₁ ≤ √s·‖w‖₂, scaled to unit length. This is the convex program
-    of "Robust 1-bit compressed sensing and sparse logistic regression: a convex programming
-    approach" (Plan and Vershynin 2013); it has no constants to choose. The method of the arena cuts
-    it to the s largest entries.
+    at the smallest level t with ‖w‖₁ ≤ √s·‖w‖₂, scaled to unit length. Plan and
+    Vershynin's convex program has no constants to choose. The method of the arena cuts the answer
+    to the s largest entries.
     """
     _, direction = support_l1_l2(
         average(draw_signed(source, task)), l2_radius=1.0, l1_radius=float(np.sqrt(task.sparsity))
@@ -335,21 +334,19 @@ METHODS = (
         claim="label noise, uniform on the sphere",
         world=FLIPS.at_most(0.059, beats="linear-svm"),
     ),
-    Method(
-        name="kalai-polynomial",
-        title="L1 polynomial regression, degree 1, Kalai et al. 2005",
-        learn=partial(learn_polynomial, 1, 30),
-        claim="agnostic: label noise, log-concave",
-        imports=_IMPORTS,
-        world=FLIPS.at_most(0.062, beats="linear-svm"),
-    ),
-    Method(
-        name="kalai-polynomial-quadratic",
-        title="L1 polynomial regression, degree 2, Kalai et al. 2005",
-        learn=partial(learn_polynomial, 2, 12),
-        claim="agnostic: label noise, log-concave",
-        imports=_IMPORTS,
-        world=FLIPS.at_most(0.078, beats="linear-svm"),
+    *(
+        Method(
+            name=name,
+            title=f"L1 polynomial regression, degree {degree}, Kalai et al. 2005",
+            learn=partial(learn_polynomial, degree, max_features),
+            claim="agnostic: label noise, log-concave",
+            imports=_IMPORTS,
+            world=FLIPS.at_most(max_error, beats="linear-svm"),
+        )
+        for name, degree, max_features, max_error in (
+            ("kalai-polynomial", 1, 30, 0.062),
+            ("kalai-polynomial-quadratic", 2, 12, 0.078),
+        )
     ),
     *cut_and_dense(_KLIVANS_LONG_SERVEDIO),
     variant(

@@ -127,8 +127,7 @@ class MovedIntoBand:
 
     def corrupt(self, n_rows: int, view: View, rng: Generator) -> Corrupted:
         """The other adversary's rows inside the band, with the labels it chose."""
-        X: Any
-        X, y = self.adversary.corrupt(n_rows, view, rng)
+        X, y = cast(Any, self.adversary).corrupt(n_rows, view, rng)
         dense = X.toarray() if hasattr(X, "toarray") else X
         moved: FloatArray = np.array(dense, dtype=np.float64)
         place_in_band(moved, view, rng)

@@ -19,7 +19,6 @@ from thresher.validation import FloatArray
 RIDGE = 1e-3  # times the squared norm of the weights, against a mean loss per row
 _POWER_STEPS = 15
 
-
 # A scaled row that was added to a table, its sign, and how often it was copied.
 Addition: TypeAlias = tuple[FloatArray, float, int]
 
