@@ -45,14 +45,17 @@ ONE_BIT = NAMED["plan-vershynin"]
 POLYNOMIALS = ["kalai-polynomial", "kalai-polynomial-quadratic"]
 
 
+@pytest.mark.slow  # test_worlds.py has a world for it
 def test_clean_rows_are_learned_from_batches() -> None:
     assert error_of(BATCHES, n_labels=1500) < 0.06
 
 
+@pytest.mark.slow
 def test_a_tiny_fraction_of_planted_rows_is_tolerated() -> None:
     assert error_of(BATCHES, LinfHijack(), noise_rate=0.005, n_features=40, n_labels=800) < 0.12
 
 
+@pytest.mark.slow
 def test_more_noise_leaves_only_uninformative_batches() -> None:
     assert error_of(BATCHES, LinfHijack(), noise_rate=0.05, n_labels=1500) > 0.12
 
