@@ -19,10 +19,10 @@ demo: setup ## poison real data, compare three classifiers, write a table, a pic
 	$(BIN)/thresher demo
 
 test: setup lint types ## lint, types and the fast suite
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS)
+	OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS)
 
-test-slow: setup ## the full counts of the reliability scorecard
-	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+test-slow: setup ## the full counts of the reliability scorecard, and many examples of each property
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) -m "slow or hypothesis"
 
 lint: setup
 	$(BIN)/ruff check .

@@ -1,5 +1,5 @@
-"""What all tests share: one BLAS thread a process, one pytest worker for the tests that use the
-same expensive fixture, and the command line without a process and without learning twice."""
+"""What all tests share: one BLAS thread a process, one pytest worker for the tests of a file, and
+the command line without a process and without learning twice."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import shlex
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,34 +31,26 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-# Files whose tests share processes, sweeps or runs, which two pytest workers would make twice.
-_UNDIVIDED = {
-    "tests/test_cli.py",
-    "tests/test_cli_arena.py",
-    "tests/test_cli_laboratory.py",
-    "tests/test_cli_tables.py",
-    "tests/experiments/arena/test_dask.py",
-    "tests/experiments/arena/test_processes.py",
-    "tests/experiments/arena/test_runner.py",
-    "tests/experiments/test_simulation.py",
-    "tests/estimators/test_hostile_tables.py",
-    "tests/learning/test_algorithm.py",
-    "tests/learning/test_journal.py",
-    "tests/rivals/methods/test_every_method.py",
-}
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """Forty examples for each property, and many among the slow tests."""
+    if isinstance(collector, pytest.Session):
+        from hypothesis import settings  # not where tests are only handed out to workers
+
+        n_examples = 40 if collector.config.option.markexpr == "not slow" else 300
+        settings.register_profile("thresher", max_examples=n_examples, deadline=None)
+        settings.load_profile("thresher")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Whole files of those above to a worker, and of all others one test function at a time."""
-    from xdist.scheduler import LoadScopeScheduling
+    """Whole files to a worker: two would make what the tests of a file share twice.
 
-    class ByCost(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0]
-            return file if file in _UNDIVIDED else nodeid.partition("[")[0]
+    Files of the slow tests are too unequal, and are divided.
+    """
+    from xdist.scheduler import LoadFileScheduling, LoadScheduling
 
-    return ByCost(config, log)
+    is_fast = config.option.markexpr == "not slow"
+    return LoadFileScheduling(config, log) if is_fast else LoadScheduling(config, log)
 
 
 Command = Callable[[str, Path], "subprocess.CompletedProcess[str]"]
@@ -101,14 +92,11 @@ def learned(
     is learned for the first of them, and in two phases unless the test is slow. Who wants it
     learned again clears this.
     """
-    from estimators.small import QUICK
-    from thresher import HalfspaceClassifierCV, auditing
+    from estimators.small import examine_quickly
+    from thresher import auditing
 
-    examine = auditing.examine
     is_slow = request.node.get_closest_marker("slow") is not None
-    if not is_slow:
-        quick = partial(HalfspaceClassifierCV, schedule=QUICK)
-        monkeypatch.setattr(auditing.examination, "HalfspaceClassifierCV", quick)
+    examine = auditing.examine if is_slow else examine_quickly
 
     def examine_once(table: Any, *, name: str, **options: Any) -> Any:
         key = pickle.dumps((is_slow, table, options))

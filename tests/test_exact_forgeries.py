@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -238,14 +238,19 @@ FORGERS: list[Callable[[Forger], bool | None]] = [
 
 def judge(forge: Callable[[Forger], bool | None], first_seed: int, count: int) -> list[int]:
     """The seeds of those among so many false claims that were accepted."""
-    accepted, judged, seed = [], 0, first_seed
-    with np.errstate(all="ignore"):
-        while judged < count:
+    return list(accepted(forge, first_seed, count))
+
+
+def accepted(forge: Callable[[Forger], bool | None], first_seed: int, count: int) -> Iterator[int]:
+    """The same, one by one."""
+    judged, seed = 0, first_seed
+    while judged < count:
+        with np.errstate(all="ignore"):
             verdict = forge(Forger(seed))
-            judged += verdict is not None
-            accepted += [seed] if verdict else []
-            seed += 1
-    return accepted
+        judged += verdict is not None
+        if verdict:
+            yield seed
+        seed += 1
 
 
 @pytest.mark.parametrize("forge", FORGERS, ids=lambda forge: forge.__name__)
@@ -266,12 +271,12 @@ def test_a_checker_that_charges_no_rounding_is_caught(
     forge: Callable[[Forger], bool | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("thresher.certificates.EPS", 0.0)
-    assert judge(forge, 0, 400) != []
+    assert next(accepted(forge, 0, 400), None) is not None
 
 
 def test_a_checker_that_charges_no_underflow_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thresher.certificates.TINY", 0.0)
-    assert judge(forged_moment, 0, 400) != []
+    assert next(accepted(forged_moment, 0, 400), None) is not None
 
 
 def test_judging_lists_the_seeds_of_accepted_claims_only() -> None:
@@ -280,9 +285,9 @@ def test_judging_lists_the_seeds_of_accepted_claims_only() -> None:
 
     verdicts = [third(Forger(seed)) for seed in range(100)]
     first = [seed for seed, verdict in enumerate(verdicts) if verdict]
-    accepted = judge(third, 0, 10)
-    assert accepted == first[: len(accepted)]
-    assert 0 < len(accepted) < 10
+    found = judge(third, 0, 10)
+    assert found == first[: len(found)]
+    assert 0 < len(found) < 10
 
 
 # -- the oracle itself does not take lies for truths ------------------------------------------

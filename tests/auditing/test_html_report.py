@@ -9,7 +9,8 @@ import pytest
 
 from browser import look_at, needs_browser, print_to_pdf
 from cli_tables import N_PLANTED, NAMES, poisoned
-from thresher.auditing import Findings, examine
+from estimators.small import examine_quickly
+from thresher.auditing import Findings
 from thresher.auditing.html_report import make_page
 from thresher.table_files import LabeledTable
 
@@ -20,7 +21,7 @@ def findings_of(names: list[str], label: str = "answer") -> Findings:
     data = poisoned()
     ids = np.array([f"r{i}" for i in range(len(data.y))])
     table = LabeledTable(data.X, data.y, names, ids, label)
-    return examine(table, name="mail.csv", noise_rate=0.1, sparsities=(1, 2))
+    return examine_quickly(table, name="mail.csv", noise_rate=0.1, sparsities=(1, 2))
 
 
 @pytest.fixture(scope="module")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pytest
 
 from runs import Table
-from thresher import HalfspaceClassifier
+from thresher import HalfspaceClassifier, HalfspaceClassifierCV, auditing
 from thresher.errors import ThresherError, UncertifiedPhase
 from thresher.learning import PracticalSchedule
 
@@ -25,6 +27,14 @@ def fitted(X: Any, y: Any, **changes: Any) -> HalfspaceClassifier:
 def quick(X: Any, y: Any, **changes: Any) -> HalfspaceClassifier:
     """The same in two phases."""
     return fitted(X, y, **{"schedule": QUICK, **changes})
+
+
+def examine_quickly(table: Any, **options: Any) -> auditing.Findings:
+    """`auditing.examine` in two phases, for what is told about its findings."""
+    with pytest.MonkeyPatch.context() as patch:
+        quick_choice = partial(HalfspaceClassifierCV, schedule=QUICK)
+        patch.setattr(auditing.examination, "HalfspaceClassifierCV", quick_choice)
+        return auditing.examination.examine(table, **options)
 
 
 def table(n_rows: int = 200, n_features: int = 8, seed: int = 0) -> Table:

@@ -8,7 +8,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
@@ -65,7 +65,6 @@ def test_being_inside_fails_for_points_just_outside() -> None:
 # -- support function ------------------------------------------------------------------------
 
 
-@settings(max_examples=300, deadline=None)
 @given(g=vectors, radii=radii)
 def test_the_support_point_lies_in_both_balls_and_attains_the_value(
     g: np.ndarray, radii: Radii
@@ -75,7 +74,6 @@ def test_the_support_point_lies_in_both_balls_and_attains_the_value(
     assert value == pytest.approx(g @ point, rel=1e-12)
 
 
-@settings(max_examples=150, deadline=None)
 @given(g=vectors, radii=radii)
 def test_the_support_value_is_its_least_upper_bound(g: np.ndarray, radii: Radii) -> None:
     value, _ = support_l1_l2(g, **radii)
@@ -133,7 +131,6 @@ def test_a_zero_vector_has_a_support_of_zero() -> None:
     assert is_inside(point, {"l2_radius": 1.0, "l1_radius": 1.5})
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     batch=arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=8), elements=entries),
     radii=radii,
@@ -145,7 +142,6 @@ def test_a_batch_equals_its_single_vectors(batch: np.ndarray, radii: Radii) -> N
     np.testing.assert_array_equal(points, [point for _, point in singles])
 
 
-@settings(max_examples=100, deadline=None)
 @given(g=vectors, radii=radii, power=st.integers(-30, 30))
 def test_scaling_the_vector_scales_the_support(g: np.ndarray, radii: Radii, power: int) -> None:
     value, point = support_l1_l2(g, **radii)
@@ -154,7 +150,6 @@ def test_scaling_the_vector_scales_the_support(g: np.ndarray, radii: Radii, powe
     np.testing.assert_array_equal(scaled_point, point)
 
 
-@settings(max_examples=100, deadline=None)
 @given(g=vectors, radii=radii, seed=st.integers(0, 99))
 def test_permuting_and_negating_entries_leaves_the_support(
     g: np.ndarray, radii: Radii, seed: int
@@ -178,7 +173,6 @@ def violation(v: np.ndarray, point: np.ndarray, radii: Radii) -> float:
     return float(value) - float((v - point) @ point)
 
 
-@settings(max_examples=300, deadline=None)
 @given(v=vectors, radii=radii)
 def test_the_projection_satisfies_its_variational_inequality(v: np.ndarray, radii: Radii) -> None:
     point = project_l1_l2(v, **radii)
@@ -208,7 +202,6 @@ def test_the_projection_is_that_of_a_cone_solver(seed: int) -> None:
     np.testing.assert_allclose(project_l1_l2(v, l2_radius=r, l1_radius=rho), z.value, atol=2e-4)
 
 
-@settings(max_examples=100, deadline=None)
 @given(v=vectors, radii=radii)
 def test_projecting_twice_changes_nothing(v: np.ndarray, radii: Radii) -> None:
     once = project_l1_l2(v, **radii)
@@ -217,7 +210,6 @@ def test_projecting_twice_changes_nothing(v: np.ndarray, radii: Radii) -> None:
     )
 
 
-@settings(max_examples=100, deadline=None)
 @given(v=vectors, radii=radii)
 def test_a_point_of_the_region_is_its_own_projection(v: np.ndarray, radii: Radii) -> None:
     size = max(np.linalg.norm(v) / radii["l2_radius"], np.abs(v).sum() / radii["l1_radius"])
@@ -257,7 +249,6 @@ def test_the_input_is_left_as_it_was() -> None:
 any_floats = st.floats(allow_nan=True, allow_infinity=True, width=64)
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     v=arrays(np.float64, array_shapes(min_dims=0, max_dims=3, min_side=0), elements=any_floats)
     | arrays(np.float64, st.integers(1, 6), elements=st.floats(-1.7e308, 1.7e308)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -54,7 +54,6 @@ def lifted(v: np.ndarray) -> np.ndarray:
     return np.outer(inside, inside)
 
 
-@settings(max_examples=100, deadline=None)
 @given(v=directions)
 def test_every_direction_of_both_balls_is_lifted_into_the_region(v: np.ndarray) -> None:
     assert LIFTED.contains(lifted(v))

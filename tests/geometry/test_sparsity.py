@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
@@ -16,7 +16,6 @@ entries = st.floats(-1e3, 1e3) | st.sampled_from([0.0, 1.0, -1.0])
 vectors = arrays(np.float64, st.integers(1, 8), elements=entries)
 
 
-@settings(max_examples=150, deadline=None)
 @given(v=vectors, n_nonzero=st.integers(1, 9))
 def test_no_vector_with_as_few_entries_is_closer(v: np.ndarray, n_nonzero: int) -> None:
     distance = np.linalg.norm(v - hard_threshold(v, n_nonzero))
@@ -26,7 +25,6 @@ def test_no_vector_with_as_few_entries_is_closer(v: np.ndarray, n_nonzero: int) 
         assert distance <= np.linalg.norm(v - other) * (1 + 1e-12)
 
 
-@settings(max_examples=100, deadline=None)
 @given(v=vectors, n_nonzero=st.integers(1, 9))
 def test_kept_entries_are_unchanged_and_the_others_zero(v: np.ndarray, n_nonzero: int) -> None:
     sparse = hard_threshold(v, n_nonzero)
@@ -72,7 +70,6 @@ def test_bad_input_is_named(v: object, n_nonzero: int, error: type, message: str
         hard_threshold(v, n_nonzero)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     v=arrays(
         np.float64,

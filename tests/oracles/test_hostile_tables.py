@@ -1,7 +1,7 @@
 """Any table of floats and any band give a draw that keeps its promises, or a typed error."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -50,7 +50,6 @@ def test_a_stream_keeps_its_promises_in_order(world, block_rows):
     assert np.array_equal(draw.ids, inside[: request.n_rows])
 
 
-@settings(max_examples=200)
 @given(ANY_TABLE, st.floats(1e-300, 1e300))
 def test_any_array_is_drawn_from_or_refused(table, width):
     try:

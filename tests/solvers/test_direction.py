@@ -12,7 +12,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from threadpoolctl import threadpool_limits
@@ -472,7 +472,6 @@ any_floats = st.floats(allow_nan=True, allow_infinity=True, width=64)
 numbers = st.one_of(any_floats, st.floats(1e-6, 1e6), st.sampled_from([1.0, 0.25, 2.0**-15]))
 
 
-@settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_hostile_input_gives_a_typed_error_or_proven_bounds(data: st.DataObject) -> None:
     d = data.draw(st.integers(0, 5))

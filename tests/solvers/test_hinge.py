@@ -10,7 +10,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
@@ -397,7 +397,6 @@ any_floats = st.floats(allow_nan=True, allow_infinity=True, width=64)
 positive = st.one_of(any_floats, st.floats(1e-6, 1e6), st.sampled_from([1.0, 0.25, 2.0**-15]))
 
 
-@settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_hostile_input_gives_a_typed_error_or_a_proven_answer(data: st.DataObject) -> None:
     shape = data.draw(array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=5))
@@ -426,7 +425,6 @@ def test_hostile_input_gives_a_typed_error_or_a_proven_answer(data: st.DataObjec
     assert accepts(X, y, answer, **arguments)
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     v=arrays(
         np.float64, st.integers(1, 8), elements=st.floats(-1e3, 1e3) | st.sampled_from([1, -1])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
@@ -134,7 +134,6 @@ scores_strategy = arrays(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(mixed=scores_strategy, share=st.floats(0.05, 1), width=st.none() | st.floats(1e-6, 10))
 def test_kept_weights_are_admissible(mixed: np.ndarray, share: float, width: float | None) -> None:
     required = share * mixed.size
@@ -144,7 +143,6 @@ def test_kept_weights_are_admissible(mixed: np.ndarray, share: float, width: flo
     assert weights.sum() >= required * (1 - mixed.size * 2.0**-52)
 
 
-@settings(max_examples=200, deadline=None)
 @given(mixed=scores_strategy, share=st.floats(0.05, 1), width=st.none() | st.floats(1e-6, 10))
 def test_smaller_scores_get_larger_weights_and_equal_ones_the_same(
     mixed: np.ndarray, share: float, width: float | None
@@ -156,7 +154,6 @@ def test_smaller_scores_get_larger_weights_and_equal_ones_the_same(
         assert np.ptp(weights[mixed == value]) == 0
 
 
-@settings(max_examples=200, deadline=None)
 @given(mixed=scores_strategy, share=st.floats(0.05, 1), width=st.none() | st.floats(1e-6, 10))
 def test_no_admissible_weights_have_a_smaller_sum_than_the_least(
     mixed: np.ndarray, share: float, width: float | None
@@ -172,7 +169,6 @@ def test_a_sharp_cut_attains_the_least_sum() -> None:
     assert (cutoff, least) == (2.0, 4.0)
 
 
-@settings(max_examples=200, deadline=None)
 @given(v=arrays(np.float64, st.integers(1, 8), elements=st.floats(-1e3, 1e3)))
 def test_the_projection_on_the_simplex_satisfies_its_variational_inequality(v: np.ndarray) -> None:
     point = project_simplex(v)

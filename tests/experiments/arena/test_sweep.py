@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.arena.arenas import LEARNER, WORLD, tiny
@@ -312,16 +313,19 @@ def test_what_is_no_toml_is_a_damaged_file(text: str) -> None:
 # -- files -------------------------------------------------------------------------------------
 
 
+shipped = cache(load_sweeps)
+
+
 @pytest.mark.parametrize("name", shipped_names())
 def test_every_shipped_sweep_loads(name: str) -> None:
-    sweeps = load_sweeps(name)
+    sweeps = shipped(name)
     n_runs = [len(sweep.entries) * len(sweep.seeds + sweep.pilot_seeds) for sweep in sweeps]
     assert [sweep.name for sweep in sweeps] == [name] or name == "paper"
     assert 0 < min(n_runs) <= max(n_runs) <= MAX_RUNS
 
 
 def test_the_paper_has_every_other_shipped_sweep_but_smoke() -> None:
-    parts = {sweep.name for sweep in load_sweeps("paper")}
+    parts = {sweep.name for sweep in shipped("paper")}
     assert parts == set(shipped_names()) - {"paper", "smoke"}
 
 
@@ -424,7 +428,6 @@ def typed(text: str) -> Sweep | None:
         return None
 
 
-@settings(max_examples=150, deadline=None)
 @given(CONTENTS | st.dictionaries(KEYS, VALUES))
 def test_whatever_toml_says_is_a_sweep_or_a_typed_error(content: dict[str, Any]) -> None:
     sweep = typed("\n".join(f"{key} = {write(value)}" for key, value in content.items()))
@@ -432,7 +435,6 @@ def test_whatever_toml_says_is_a_sweep_or_a_typed_error(content: dict[str, Any])
         assert sweep.entries and sweep.seeds and sweep.time_limit > 0
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=60) | st.text(alphabet='[]{}="\n.,abn01- ', max_size=60))
 def test_whatever_a_text_says_is_a_typed_error(text: str) -> None:
     assert typed(text) is None
