@@ -7,8 +7,6 @@ from other seeds: 1.5 times the second largest error on seeds 100 to 109, rounde
 worlds are small.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Self
 

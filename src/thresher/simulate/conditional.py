@@ -5,8 +5,6 @@ features only for the accepted rows. For a product distribution this gives the s
 rejection.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 

@@ -4,8 +4,6 @@ Mean zero, identity covariance. All but `StudentT` are log-concave, the family f
 guarantees hold.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The malicious oracle and its hidden target: clean rows, dirty rows, labels fixed at the draw."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +61,29 @@ def random_target(
     target = np.zeros(n_features)
     target[support] = rng.choice([-1.0, 1.0], size=sparsity) * rng.uniform(0.5, 1.5, size=sparsity)
     return target / np.linalg.norm(target)
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """The kept rows of consecutive draws, in the order of the draws."""
+
+    X: FloatArray
+    labels: FloatArray
+    is_clean: NDArray[np.bool_]
+    positions: NDArray[np.int64]  # which of the draws each kept row was
+    n_drawn: int
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.labels.size)
+
+    def first(self, n_rows: int) -> "_Block":
+        """The block as if drawing had stopped with the `n_rows`-th kept row."""
+        if self.n_rows < n_rows:
+            return self
+        n = n_rows
+        kept = self.X[:n], self.labels[:n], self.is_clean[:n], self.positions[:n]
+        return _Block(*kept, n_drawn=int(self.positions[n - 1]) + 1)
 
 
 class MaliciousOracle:
@@ -284,26 +305,3 @@ def _read_only(vector: FloatArray) -> FloatArray:
     copy = vector.copy()
     copy.flags.writeable = False
     return copy
-
-
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """The kept rows of consecutive draws, in the order of the draws."""
-
-    X: FloatArray
-    labels: FloatArray
-    is_clean: NDArray[np.bool_]
-    positions: NDArray[np.int64]  # which of the draws each kept row was
-    n_drawn: int
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.labels.size)
-
-    def first(self, n_rows: int) -> _Block:
-        """The block as if drawing had stopped with the `n_rows`-th kept row."""
-        if self.n_rows < n_rows:
-            return self
-        n = n_rows
-        kept = self.X[:n], self.labels[:n], self.is_clean[:n], self.positions[:n]
-        return _Block(*kept, n_drawn=int(self.positions[n - 1]) + 1)

@@ -20,8 +20,6 @@ Its parameters have the names of the others' (`sparsity`, `noise_rate`, `standar
 `fit_intercept`, `random_state`): `make_classifier` sets those that it has.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any

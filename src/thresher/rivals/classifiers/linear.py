@@ -1,7 +1,5 @@
 """What the classifiers share: checks, robust scaling of the columns, a linear decision rule."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -136,7 +134,7 @@ class Standardization:
     upper: FloatArray
 
     @classmethod
-    def of(cls, rows: Rows, *, clipped_fraction: float) -> Standardization:
+    def of(cls, rows: Rows, *, clipped_fraction: float) -> Self:
         """The scaling of these rows: median, and standard deviation of clipped deviations.
 
         The largest `clipped_fraction` of a column's non-zero deviations from the center are
@@ -159,7 +157,7 @@ class Standardization:
         return cls(center, scale, mean / scale - reach, mean / scale + reach)
 
     @classmethod
-    def identity(cls, n_features: int) -> Standardization:
+    def identity(cls, n_features: int) -> Self:
         """The scaling that changes nothing."""
         limit = np.full(n_features, np.inf)
         return cls(np.zeros(n_features), np.ones(n_features), -limit, limit)

@@ -1,7 +1,5 @@
 """A base classifier, fitted again on the rows that are left: trimmed loss, norm filter, Sever."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Means that drop the extremes of each column: of y·x, and of gradients."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """L1 logistic regression and a linear SVM, with C tuned by cross-validation."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass

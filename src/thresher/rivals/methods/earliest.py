@@ -7,8 +7,6 @@ Servedio 2009, "Learning Halfspaces with Malicious Noise"; Plan and Vershynin 20
 compressed sensing and sparse logistic regression: a convex programming approach".
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -5,8 +5,6 @@ normal, and no direction of z has a variance above 1. So planted rows that move 
 raise the variance, and a filter takes weight from rows until no excess variance is left.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a method is, and what passive methods share: the labeled sample, and the sparse cut."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias

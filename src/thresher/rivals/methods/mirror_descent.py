@@ -5,8 +5,6 @@ is that of a row just on the positive side of the current iterate. The stage end
 average of its iterates; the next one has half the radius and half the band.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

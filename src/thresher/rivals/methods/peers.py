@@ -13,8 +13,6 @@ package is installed; `MISSING` has the others, with their package.
 Packages are imported when a peer learns: importing scikit-learn takes longer than a small run.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from dataclasses import replace

@@ -17,8 +17,6 @@ and has an entry of its own. All take constants, sample sizes and stopping rules
 `PracticalSchedule`, so that a comparison shows what the steps are worth.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import Any

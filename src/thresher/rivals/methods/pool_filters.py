@@ -4,8 +4,6 @@ The second moment of y·x is that of x, so a filter needs no labels. Rows withou
 nothing and are many, and show less variance by chance. Thresher uses them; here its rivals do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias

@@ -5,8 +5,6 @@ multiplicative weights maintain a density matrix over all directions of large va
 lose weight by their score under it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

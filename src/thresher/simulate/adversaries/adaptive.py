@@ -1,7 +1,5 @@
 """Attacks that watch the learner and follow its band."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, cast
 

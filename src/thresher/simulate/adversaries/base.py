@@ -4,8 +4,6 @@ An attack whose direction changed from block to block would average itself away.
 and decoy here is a function of the target (and a fixed seed), not of the random stream.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 

@@ -3,8 +3,6 @@
 They ignore the band, so those with a pattern aim at phase 1; `MovedIntoBand` moves their rows.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

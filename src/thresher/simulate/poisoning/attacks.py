@@ -7,8 +7,6 @@ in every column that the attack leaves alone, and a classifier that uses many co
 notice; copies of rows near the boundary weigh little.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The clean table as an attacker sees it: rows, labels as signs, and what its columns are like."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any

@@ -4,8 +4,6 @@ Both play the same game: find the feasible point where the learner's loss exceed
 plant copies of it, let the learner respond. They differ in the response that they foresee.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -108,7 +106,7 @@ def _steered(
 
 
 def worst_point(
-    learner: FloatArray, decoy: FloatArray, sets: dict[float, FeasibleSet]
+    learner: FloatArray, decoy: FloatArray, sets: dict[float, "FeasibleSet"]
 ) -> tuple[FloatArray, float]:
     """The feasible point z and label y of largest loss(learner; z, y) − loss(decoy; z, y).
 

@@ -4,8 +4,6 @@ A model is one vector, its weights and, last, its intercept: score = weights·z 
 scaled row z.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypeAlias
 

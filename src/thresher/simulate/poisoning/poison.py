@@ -1,7 +1,5 @@
 """A table with planted rows, for testing any classifier."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
