@@ -15,8 +15,8 @@ from thresher.auditing.html_report import save_report
 from thresher.estimators import HalfspaceClassifier
 from thresher.files import replacing, write_csv
 from thresher.rendering import palette
+from thresher.rendering.html import new_figure
 from thresher.rendering.progress import progress
-from thresher.rendering.svg import new_figure
 from thresher.rendering.text import Column, format_columns
 from thresher.rivals import LinearSVMCV, SparseLogisticRegressionCV
 from thresher.simulate.poisoning import PoisonedSplit, poisoned_split

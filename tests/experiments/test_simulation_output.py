@@ -122,7 +122,7 @@ def test_a_written_rate_keeps_two_digits(error: float) -> None:
 @pytest.fixture
 def draw_runs():
     pytest.importorskip("matplotlib")
-    from thresher.experiments.simulation_figure import draw_runs
+    from thresher.experiments.simulation_output import draw_runs
 
     return draw_runs
 
@@ -144,7 +144,7 @@ def test_a_figure_of_failures_and_of_zero_errors_is_drawn(run, draw_runs, tmp_pa
 
 def test_runs_of_different_lengths_keep_their_last_error() -> None:
     pytest.importorskip("matplotlib")
-    from thresher.experiments.simulation_figure import carried_forward, median_by_phase
+    from thresher.experiments.simulation_output import carried_forward, median_by_phase
 
     table = np.array([[0.3, 0.1, 0.05], [0.2, 0.15, np.nan]])
     np.testing.assert_allclose(median_by_phase(carried_forward(table)), [0.25, 0.125, 0.1])

@@ -177,19 +177,15 @@ NO_GROUP = "No group of suspects stands out in a direction of few features."
 def statements(findings: Findings) -> dict[str, Sequence[str]]:
     """What is assumed, proven and not proven."""
     return {
-        "Assumed": _assumptions(findings),
+        "Assumed": [
+            f"At most {100 * findings.chosen.noise_rate:.3g}% of the rows "
+            f"({findings.suspects.size:,} of {findings.table.n_rows:,}) are planted, with any "
+            "features and labels. If more are planted, they can steer the model.",
+            "One linear boundary separates most of the other rows.",
+        ],
         "Proven, and verified by an independent checker": proven(findings),
         "Not proven": NOT_PROVEN,
     }
-
-
-def _assumptions(findings: Findings) -> list[str]:
-    rate, n_suspects = findings.chosen.noise_rate, findings.suspects.size
-    return [
-        f"At most {100 * rate:.3g}% of the rows ({n_suspects:,} of {findings.table.n_rows:,}) are "
-        "planted, with any features and labels. If more are planted, they can steer the model.",
-        "One linear boundary separates most of the other rows.",
-    ]
 
 
 def proven(findings: Findings) -> list[str]:

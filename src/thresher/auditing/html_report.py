@@ -1,6 +1,7 @@
 """The report about a table: one self-contained HTML file."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,11 @@ from thresher.auditing import contents
 from thresher.auditing.examination import LOOKS_PLANTED, Findings
 from thresher.displays import FeaturesDisplay, PhasesDisplay, TrustDisplay
 from thresher.files import write_text
-from thresher.rendering.html import Html, cell, definitions, document, element, join, table
-from thresher.rendering.svg import NO_PICTURES, as_image, new_figure, side_by_side
+from thresher.rendering import html
+from thresher.rendering.html import Html, element, join, new_figure
 from thresher.rendering.text import Column
 
+SUMMARY = "A sparse linear model and the rows it trusts least, assuming that at most"
 MAX_FEATURES, MAX_ROWS = 20, 20  # bars of a picture, lines of a table
 
 
@@ -24,7 +26,7 @@ def make_page(findings: Findings) -> str:
     """The page as HTML."""
     parts = [
         element("h1", findings.name),
-        _summary(findings),
+        element("p", f"{SUMMARY} {100 * findings.chosen.noise_rate:.3g}% of the rows are planted."),
         _key_figures(findings),
         element("h2", "The model"),
         *_model(findings),
@@ -33,25 +35,20 @@ def make_page(findings: Findings) -> str:
         element("h2", "Why they are suspicious"),
         *_groups(findings),
         element("h2", "What is assumed, proven and not proven"),
-        *(_sentences(*part) for part in contents.statements(findings).items()),
+        *(
+            join([element("h3", title), element("ul", *(element("li", text) for text in texts))])
+            for title, texts in contents.statements(findings).items()
+        ),
         element("h2", "Phase by phase"),
         *_phases(findings),
         element("h2", "Settings"),
-        definitions(_settings(findings)),
+        html.definitions(_settings(findings)),
     ]
     body = element("article", join(parts, between="\n"))
-    return document(f"{findings.name} - Thresher", body)
+    return html.document(f"{findings.name} - Thresher", body)
 
 
 # -- the first screen --------------------------------------------------------------------------
-
-
-def _summary(findings: Findings) -> Html:
-    return element(
-        "p",
-        "A sparse linear model and the rows it trusts least, assuming that at most "
-        f"{100 * findings.chosen.noise_rate:.3g}% of the rows are planted.",
-    )
 
 
 def _key_figures(findings: Findings) -> Html:
@@ -70,7 +67,12 @@ def _key_figures(findings: Findings) -> Html:
 
 
 def _model(findings: Findings) -> Iterable[Html]:
-    yield _picture(_draw_features, findings)
+    model = findings.model()
+    yield _picture(
+        partial(FeaturesDisplay.from_model, model, max_features=MAX_FEATURES),
+        (7.0, 1.7 + 0.3 * max(min(model.support.size, MAX_FEATURES), 4)),
+        "Bar chart: the coefficients of the features that the model uses",
+    )
     summary = element("summary", "All features in the model")
     features = _shown(contents.features_table(findings), label="features of the model")
     yield element("details", summary, features)
@@ -87,7 +89,13 @@ def _suspects(findings: Findings) -> Iterable[Html]:
         "Trust is how much a row counted in learning. Agreement is how well its label fits the "
         "learned model. The weight is the agreement, halved for a row without any trust.",
     )
-    yield _picture(_draw_trust, findings)
+    groups = [f"labeled {label}" for label in findings.labels.tolist()]
+    yield _picture(
+        partial(TrustDisplay.from_estimator, findings.classifier, groups=groups),
+        (5.0, 4.0),
+        "Histogram: trust in the rows",
+        "Bar chart: weight that rows lost in each phase",
+    )
     yield element("p", *lead)
     yield _shown(contents.suspects_table(findings, MAX_ROWS), label="least trusted rows")
     ids = ", ".join(str(value) for value in findings.table.ids[findings.suspects].tolist())
@@ -104,18 +112,19 @@ def _groups(findings: Findings) -> Iterable[Html]:
         yield _shown(contents.contrasts_table(findings, group), label=label)
 
 
-def _sentences(title: str, sentences: Iterable[str]) -> Html:
-    items = (element("li", sentence) for sentence in sentences)
-    return join([element("h3", title), element("ul", *items)])
-
-
 def _phases(findings: Findings) -> Iterable[Html]:
     yield element(
         "p",
         "Each phase looks at the rows near the previous boundary, lowers the weights of rows that "
         "stand out together, and minimizes the hinge loss of the rest.",
     )
-    yield _picture(_draw_phases, findings)
+    yield _picture(
+        partial(PhasesDisplay.from_estimator, findings.classifier),
+        (4.2, 3.8),
+        "Proven variance of each phase",
+        "Hinge loss of each phase",
+        "Rows of each phase",
+    )
     yield _shown(contents.phases_table(findings), label="phases")
 
 
@@ -130,42 +139,23 @@ def _shown(columns: Sequence[Column], *, label: str) -> Html:
     words = [j for j, column in enumerate(columns) if column.align == "<"]
     lines = zip(*(column.cells for column in columns))
     rows = (
-        element("tr", *(cell("td", text, j in words) for j, text in enumerate(line)))
+        element("tr", *(html.cell("td", text, j in words) for j, text in enumerate(line)))
         for line in lines
     )
     titles = [column.title.replace("-\n", "") for column in columns]
-    return table(titles, [element("tbody", *rows)], label=label, words=words)
+    return html.table(titles, [element("tbody", *rows)], label=label, words=words)
 
 
 # -- pictures ----------------------------------------------------------------------------------
 
 
-def _picture(draw: Callable[[Findings], Html], findings: Findings) -> Html:
+def _picture(plot: Callable[..., Any], size: tuple[float, float], *texts: str) -> Html:
+    """What is plotted in one panel for each text; what to install if matplotlib is missing."""
     try:
-        return draw(findings)
+        figures = [new_figure(*size) for _ in texts]
     except ImportError:
-        return element("p", NO_PICTURES, class_="quiet")
-
-
-def _draw_features(findings: Findings) -> Html:
-    model = findings.model()
-    figure = new_figure(7.0, 1.7 + 0.3 * max(min(model.support.size, MAX_FEATURES), 4))
-    FeaturesDisplay.from_model(model, max_features=MAX_FEATURES, ax=figure.subplots())
-    text = "Bar chart: the coefficients of the features that the model uses"
-    return element("figure", as_image(figure, text))
-
-
-def _draw_trust(findings: Findings) -> Html:
-    figures = [new_figure(5.0, 4.0) for _ in range(2)]
-    groups = [f"labeled {label}" for label in findings.labels.tolist()]
-    axes = [figure.subplots() for figure in figures]
-    TrustDisplay.from_estimator(findings.classifier, groups=groups, ax=axes)
-    texts = ("Histogram: trust in the rows", "Bar chart: weight that rows lost in each phase")
-    return side_by_side(figures, texts)
-
-
-def _draw_phases(findings: Findings) -> Html:
-    figures = [new_figure(4.2, 3.8) for _ in range(3)]
-    PhasesDisplay.from_estimator(findings.classifier, ax=[figure.subplots() for figure in figures])
-    texts = ("Proven variance of each phase", "Hinge loss of each phase", "Rows of each phase")
-    return side_by_side(figures, texts)
+        return element("p", html.NO_PICTURES, class_="quiet")
+    plot(ax=[figure.subplots() for figure in figures])
+    if len(figures) == 1:
+        return element("figure", html.as_image(figures[0], texts[0]))
+    return html.side_by_side(figures, texts)

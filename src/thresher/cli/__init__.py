@@ -1,7 +1,7 @@
 """The command line: a thin layer over the library.
 
-Each verb in `VERBS` has a name, a summary, an example that runs, a function that declares its
-options, and a function that calls the library.
+Each verb in `VERBS` has a name, a function that declares its options, and a function that calls
+the library, whose docstring is the help text with an example that runs.
 """
 
 import argparse

@@ -3,9 +3,11 @@
 import argparse
 import json
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from thresher.cli.values import (
     folder,
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
 
 # What the verbs call is imported when they run, so that --help and --version stay quick.
 
-ARENA_EXAMPLE = "thresher arena run smoke --out arena"
+
+def _chosen(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    """The options that are parameters of these names."""
+    return {name: getattr(options, name) for name in names if hasattr(options, name)}
 
 
 # -- demo --------------------------------------------------------------------------------------
@@ -36,6 +41,10 @@ def _add_demo_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _demo(options: argparse.Namespace) -> None:
+    """Poison a real table, compare three classifiers, and find the planted rows.
+
+    Example: thresher demo
+    """
     from thresher.demo import run_demo
 
     run_demo(seed=options.seed, out=options.out)
@@ -46,9 +55,10 @@ def _demo(options: argparse.Namespace) -> None:
 
 def _add_plan_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--features", type=int, required=True, metavar="D", help="number of features")
+    features, error = "number of features", "target error rate"
+    add("--features", dest="n_features", type=int, required=True, metavar="D", help=features)
     add("--sparsity", type=int, required=True, metavar="S", help="number of relevant features")
-    add("--error", type=float, required=True, metavar="E", help="target error rate")
+    add("--error", dest="target_error", type=float, required=True, metavar="E", help=error)
     planted = "share of planted rows (default: 0)"
     add("--noise-rate", type=float, default=0.0, metavar="N", help=planted)
     failure = "accepted probability of missing the target (default: 0.05)"
@@ -57,16 +67,14 @@ def _add_plan_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _plan(options: argparse.Namespace) -> None:
+    """Estimate the draws and labels needed, and check the noise rate against known limits.
+
+    Example: thresher plan --features 500 --sparsity 10 --error 0.01
+    """
     from thresher.learning import plan
 
     with refusing_misuse():
-        answer = plan(
-            n_features=options.features,
-            sparsity=options.sparsity,
-            target_error=options.error,
-            noise_rate=options.noise_rate,
-            failure_probability=options.failure_probability,
-        )
+        answer = plan(**_chosen(options, signature(plan).parameters))
     if options.json:
         names = ("noise_limit", "label_floor", "possible", "message")
         print(json.dumps(asdict(answer) | {name: getattr(answer, name) for name in names}))
@@ -80,7 +88,8 @@ def _plan(options: argparse.Namespace) -> None:
 def _add_simulate_options(parser: argparse.ArgumentParser) -> None:
     parser.usage = "thresher simulate [options]"
     add = parser.add_argument
-    add("--features", type=int, default=500, metavar="D", help="number of features (default: 500)")
+    features = "number of features (default: 500)"
+    add("--features", dest="n_features", type=int, default=500, metavar="D", help=features)
     sparsity = "number of relevant features (default: 10)"
     add("--sparsity", type=int, default=10, metavar="S", help=sparsity)
     dirty = "share of dirty (planted) rows (default: 0.05)"
@@ -106,6 +115,10 @@ def _add_simulate_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _simulate(options: argparse.Namespace) -> None:
+    """Learn from simulated, poisoned rows and show every phase.
+
+    Example: thresher simulate --features 60 --sparsity 3 --seeds 2
+    """
     from thresher.experiments import SimulationSpec
     from thresher.experiments.simulation_output import simulate
 
@@ -113,24 +126,20 @@ def _simulate(options: argparse.Namespace) -> None:
         raise Misuse(
             "--noise-rate 0 leaves the adversary no rows: drop --adversary, or raise --noise-rate"
         )
+    options.adversary = options.adversary or ("in-band-mass" if options.noise_rate else "none")
     with refusing_misuse():
-        spec = SimulationSpec(
-            n_features=options.features,
-            sparsity=options.sparsity,
-            noise_rate=options.noise_rate,
-            told_noise_rate=options.told_noise_rate,
-            distribution=options.distribution,
-            adversary=options.adversary or ("in-band-mass" if options.noise_rate else "none"),
-            strength=options.strength,
-            label_budget=options.label_budget,
-            target_error=options.target_error,
-            method=options.method,
-        )
-    files = {"json": options.json, "figure": options.figure}
-    simulate(spec, options.seeds, verbose=options.verbose, **files)
+        spec = SimulationSpec(**_chosen(options, signature(SimulationSpec).parameters))
+    simulate(spec, **_chosen(options, ("seeds", "verbose", "json", "figure")))
 
 
 # -- arena -------------------------------------------------------------------------------------
+
+
+def _arena(_: argparse.Namespace) -> None:
+    """Compare learners under every adversary in a sweep, and report the worst cases.
+
+    Example: thresher arena run smoke --out arena
+    """
 
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -141,28 +150,26 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     add("--out", type=folder, required=True, metavar="DIR", help=out)
     workers = parser.add_mutually_exclusive_group()
     jobs = "parallel runs (default: one per core)"
-    workers.add_argument("--jobs", type=whole_number(1), metavar="N", help=jobs)
+    workers.add_argument("--jobs", dest="n_jobs", type=whole_number(1), metavar="N", help=jobs)
     cluster = "run on the Dask cluster at this address instead"
     workers.add_argument("--scheduler", type=scheduler_address, metavar="ADDRESS", help=cluster)
     add("--data-dir", type=folder, metavar="DIR", help="folder with real tables (.csv, .npz, ...)")
-    add("--retry-failed", action="store_true", help="rerun what did not finish")
+    add("--retry-failed", dest="retry", action="store_true", help="rerun what did not finish")
 
 
 def _run_sweep(options: argparse.Namespace) -> None:
+    """Run a sweep of experiments, or resume one.
+
+    Example: thresher arena run smoke --out arena
+    """
     from thresher.experiments.arena import load_sweeps
     from thresher.experiments.arena.terminal import run_and_print
 
     with refusing_misuse():
         sweeps = _runnable(load_sweeps(options.spec), options.data_dir)
+    chosen = _chosen(options, ("n_jobs", "scheduler", "data_dir", "retry"))
     for sweep in sweeps:
-        run_and_print(
-            sweep,
-            options.out,
-            n_jobs=options.jobs,
-            scheduler=options.scheduler,
-            data_dir=options.data_dir,
-            retry=options.retry_failed,
-        )
+        run_and_print(sweep, options.out, **chosen)
 
 
 def _runnable(sweeps: "list[Sweep]", data_dir: Path | None) -> "list[Sweep]":
@@ -194,13 +201,17 @@ def _add_report_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _write_report(options: argparse.Namespace) -> None:
+    """Write a report on the records in a folder, even during a run.
+
+    Example: thresher arena report arena --out arena.html
+    """
     from thresher.experiments.arena.record_file import NAME
     from thresher.experiments.arena.report import load_summaries, save_report
     from thresher.experiments.arena.summary import save_csv
 
     records: Path = options.folder / NAME
     if not records.is_file():
-        raise Misuse(f"no records: {records} does not exist; run e.g. {ARENA_EXAMPLE!r} first")
+        raise Misuse(f"no records: {records} does not exist; run e.g. {ARENA.example!r} first")
     summaries = load_summaries(options.folder)
     save_report(summaries, options.out)
     print(f"Report: {options.out}")
@@ -211,47 +222,11 @@ def _write_report(options: argparse.Namespace) -> None:
 
 # -- the verbs ---------------------------------------------------------------------------------
 
-DEMO = Verb(
-    name="demo",
-    summary="poison a real table, compare three classifiers, and find the planted rows",
-    example="thresher demo",
-    add_options=_add_demo_options,
-    run=_demo,
-)
-PLAN = Verb(
-    name="plan",
-    summary="estimate the draws and labels needed, and check the noise rate against known limits",
-    example="thresher plan --features 500 --sparsity 10 --error 0.01",
-    add_options=_add_plan_options,
-    run=_plan,
-)
-SIMULATE = Verb(
-    name="simulate",
-    summary="learn from simulated, poisoned rows and show every phase",
-    example="thresher simulate --features 60 --sparsity 3 --seeds 2",
-    add_options=_add_simulate_options,
-    run=_simulate,
-)
+DEMO = Verb("demo", _add_demo_options, _demo)
+PLAN = Verb("plan", _add_plan_options, _plan)
+SIMULATE = Verb("simulate", _add_simulate_options, _simulate)
 ARENA_VERBS = (
-    Verb(
-        name="run",
-        summary="run a sweep of experiments, or resume one",
-        example=ARENA_EXAMPLE,
-        add_options=_add_run_options,
-        run=_run_sweep,
-    ),
-    Verb(
-        name="report",
-        summary="write a report on the records in a folder, even during a run",
-        example="thresher arena report arena --out arena.html",
-        add_options=_add_report_options,
-        run=_write_report,
-    ),
+    Verb("run", _add_run_options, _run_sweep),
+    Verb("report", _add_report_options, _write_report),
 )
-ARENA = Verb(
-    name="arena",
-    summary="compare learners under every adversary in a sweep, and report the worst cases",
-    example=ARENA_EXAMPLE,
-    add_options=lambda parser: add_verbs(parser, ARENA_VERBS),
-    run=lambda _: None,  # one of its own verbs is run instead
-)
+ARENA = Verb("arena", lambda parser: add_verbs(parser, ARENA_VERBS), _arena)

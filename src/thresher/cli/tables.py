@@ -41,6 +41,10 @@ def _add_table_options(parser: argparse.ArgumentParser, out: str, content: str) 
 
 
 def _learn(options: argparse.Namespace) -> None:
+    """Learn a sparse model from a table that may contain planted rows.
+
+    Example: thresher learn thresher-demo/poisoned.csv --noise-rate 0.1 --out model.json
+    """
     findings = _examine(options)
     from thresher.auditing.text_report import describe_learning
     from thresher.estimators import save_model  # here, so that --help stays quick
@@ -51,6 +55,10 @@ def _learn(options: argparse.Namespace) -> None:
 
 
 def _audit(options: argparse.Namespace) -> None:
+    """List the rows that look planted, with reasons and with proofs about the rest.
+
+    Example: thresher audit thresher-demo/poisoned.csv --noise-rate 0.1 --out weights.csv
+    """
     findings = _examine(options)
     from thresher.auditing.contents import save_rows
     from thresher.auditing.text_report import describe_audit
@@ -108,12 +116,7 @@ def _finish(findings: "Findings", options: argparse.Namespace, text: str, kind: 
 
 
 def _refuse_to_overwrite(source: Path, **written: Path | None) -> None:
-    """Raise `Misuse` if an option would overwrite the file that is read.
-
-    Examples
-    --------
-    >>> _refuse_to_overwrite(Path("mail.csv"), out=Path("weights.csv"), report=None)
-    """
+    """Raise `Misuse` if an option would overwrite the file that is read."""
     for option, path in written.items():
         if path is not None and path.exists() and source.exists() and path.samefile(source):
             raise Misuse(f"--{option} would overwrite the input {source}")
@@ -134,6 +137,10 @@ def _add_predict_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _predict(options: argparse.Namespace) -> None:
+    """Predict the labels of a table with a learned model.
+
+    Example: thresher predict model.json thresher-demo/clean.csv --out answers.csv
+    """
     from thresher.auditing.predictions import predict_file
     from thresher.estimators import load_model  # here, so that --help stays quick
 
@@ -147,24 +154,8 @@ def _predict(options: argparse.Namespace) -> None:
     print(f"Predictions: {options.out}")
 
 
-LEARN = Verb(
-    name="learn",
-    summary="learn a sparse model from a table that may contain planted rows",
-    example="thresher learn thresher-demo/poisoned.csv --noise-rate 0.1 --out model.json",
-    add_options=lambda parser: _add_table_options(parser, "MODEL.json", "the model"),
-    run=_learn,
-)
+LEARN = Verb("learn", lambda parser: _add_table_options(parser, "MODEL.json", "the model"), _learn)
 AUDIT = Verb(
-    name="audit",
-    summary="list the rows that look planted, with reasons and with proofs about the rest",
-    example="thresher audit thresher-demo/poisoned.csv --noise-rate 0.1 --out weights.csv",
-    add_options=lambda parser: _add_table_options(parser, "WEIGHTS.csv", "each row's weight"),
-    run=_audit,
+    "audit", lambda parser: _add_table_options(parser, "WEIGHTS.csv", "each row's weight"), _audit
 )
-PREDICT = Verb(
-    name="predict",
-    summary="predict the labels of a table with a learned model",
-    example="thresher predict model.json thresher-demo/clean.csv --out answers.csv",
-    add_options=_add_predict_options,
-    run=_predict,
-)
+PREDICT = Verb("predict", _add_predict_options, _predict)

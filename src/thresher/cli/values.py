@@ -17,16 +17,7 @@ def _giving_reasons() -> Iterator[None]:
 
 
 def whole_number(minimum: int) -> Callable[[str], int]:
-    """A type of integers with a minimum.
-
-    Examples
-    --------
-    >>> whole_number(0)("12")
-    12
-    >>> whole_number(1)("0")
-    Traceback (most recent call last):
-    argparse.ArgumentTypeError: must be an integer ≥ 1, got '0'
-    """
+    """A type of integers with a minimum."""
 
     def read(text: str) -> int:
         if not text.isascii() or not text.isdigit() or int(text) < minimum:
@@ -38,16 +29,7 @@ def whole_number(minimum: int) -> Callable[[str], int]:
 
 @_giving_reasons()
 def noise_rate(text: str) -> float:
-    """A noise rate: at least 0 and below 0.5.
-
-    Examples
-    --------
-    >>> noise_rate("0.05")
-    0.05
-    >>> noise_rate("0.7")
-    Traceback (most recent call last):
-    argparse.ArgumentTypeError: noise_rate must be at least 0 and below 0.5, got 0.7
-    """
+    """A noise rate: at least 0 and below 0.5."""
     from thresher.validation import check_noise_rate  # here, so that --help stays quick
 
     try:
@@ -58,13 +40,7 @@ def noise_rate(text: str) -> float:
 
 
 def choices(text: str) -> tuple[int | str, ...]:
-    """Numbers of features, or `all`, separated by commas.
-
-    Examples
-    --------
-    >>> choices("10,40,all")
-    (10, 40, 'all')
-    """
+    """Numbers of features, or `all`, separated by commas."""
     parts = [part.strip() for part in text.split(",")]
     try:
         return tuple("all" if part == "all" else whole_number(1)(part) for part in parts)
@@ -74,27 +50,14 @@ def choices(text: str) -> tuple[int | str, ...]:
 
 @_giving_reasons()
 def seeds(text: str) -> tuple[int, ...]:
-    """A number of seeds, or the seeds themselves.
-
-    Examples
-    --------
-    >>> seeds("2"), seeds("4-5,9")
-    ((0, 1), (4, 5, 9))
-    """
+    """A number of seeds, or the seeds themselves."""
     from thresher.experiments.spec import parse_seeds  # here, so that --help stays quick
 
     return parse_seeds(text)
 
 
 def new_file(text: str) -> Path:
-    """A path to write to.
-
-    Examples
-    --------
-    >>> new_file("no/such/folder/runs.json")
-    Traceback (most recent call last):
-    argparse.ArgumentTypeError: folder 'no/such/folder' does not exist
-    """
+    """A path to write to."""
     path = Path(text)
     if path.is_dir():
         raise ArgumentTypeError(f"{text!r} is a folder")
@@ -106,14 +69,7 @@ def new_file(text: str) -> Path:
 
 
 def new_file_ending_in(suffix: str) -> Callable[[str], Path]:
-    """A type of paths to write to, with this suffix.
-
-    Examples
-    --------
-    >>> new_file_ending_in(".png")("runs.txt")
-    Traceback (most recent call last):
-    argparse.ArgumentTypeError: must end in .png, got 'runs.txt'
-    """
+    """A type of paths to write to, with this suffix."""
 
     def read(text: str) -> Path:
         if Path(text).suffix.lower() != suffix:
@@ -124,14 +80,7 @@ def new_file_ending_in(suffix: str) -> Callable[[str], Path]:
 
 
 def folder(text: str) -> Path:
-    """A folder that exists or can be made.
-
-    Examples
-    --------
-    >>> folder(__file__)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    argparse.ArgumentTypeError: '...' is a file, not a folder
-    """
+    """A folder that exists or can be made."""
     path = Path(text)
     for place in (path, *path.parents):
         if place.exists() and not place.is_dir():
@@ -141,14 +90,7 @@ def folder(text: str) -> Path:
 
 @_giving_reasons()
 def scheduler_address(text: str) -> str:
-    """The address of a Dask scheduler.
-
-    Examples
-    --------
-    >>> scheduler_address("foo")
-    Traceback (most recent call last):
-    argparse.ArgumentTypeError: scheduler must be an address like tcp://127.0.0.1:8786, got 'foo'
-    """
+    """The address of a Dask scheduler."""
     from thresher.experiments.arena.processes import check_address  # here: --help stays quick
 
     return check_address(text)

@@ -11,13 +11,24 @@ MISUSE = 2  # the exit code
 
 @dataclass(frozen=True)
 class Verb:
-    """One command: how it is named, explained, parsed and run."""
+    """One command: how it is named, parsed and run.
+
+    The docstring of `run` is its help: one sentence, and a line that begins with "Example:".
+    """
 
     name: str
-    summary: str
-    example: str
     add_options: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], None]
+
+    @property
+    def description(self) -> str:
+        """What it does, in one sentence."""
+        return str(self.run.__doc__).partition("\n")[0]
+
+    @property
+    def example(self) -> str:
+        """A command line that runs."""
+        return str(self.run.__doc__).partition("Example: ")[2].strip()
 
 
 class Parser(argparse.ArgumentParser):
@@ -54,7 +65,7 @@ def add_verbs(parser: argparse.ArgumentParser, verbs: Sequence[Verb]) -> None:
     Examples
     --------
     >>> parser = Parser(prog="thresher")
-    >>> add_verbs(parser, [Verb("greet", "say hello", "thresher greet", lambda _: None, print)])
+    >>> add_verbs(parser, [Verb("greet", lambda parser: None, print)])
     >>> options = parser.parse_args(["greet"])
     >>> options.verb.name, options.program
     ('greet', 'thresher greet')
@@ -63,8 +74,8 @@ def add_verbs(parser: argparse.ArgumentParser, verbs: Sequence[Verb]) -> None:
     for verb in verbs:
         own = places.add_parser(
             verb.name,
-            help=verb.summary,
-            description=verb.summary[0].upper() + verb.summary[1:] + ".",
+            help=verb.description[0].lower() + verb.description[1:].rstrip("."),
+            description=verb.description,
             epilog=f"example: {verb.example}",
             formatter_class=argparse.RawDescriptionHelpFormatter,  # examples are not broken
         )

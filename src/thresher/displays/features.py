@@ -64,12 +64,9 @@ class FeaturesDisplay:
 
         Raises
         ------
-        TypeError, ValueError
-            For another estimator, `max_features` below 1, or anything but axes.
-        NotFittedError
-            For an estimator that was not fitted.
-        ImportError
-            When matplotlib is missing.
+        TypeError, ValueError : another estimator, `max_features` below 1, or anything but axes
+        NotFittedError : the estimator is not fitted
+        ImportError : matplotlib is missing
         """
         check_classifier(estimator)
         return cls.from_model(estimator.to_model(), max_features=max_features, ax=ax)
@@ -89,12 +86,7 @@ class FeaturesDisplay:
         ).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the bars, the largest at the top.
-
-        Parameters
-        ----------
-        ax : matplotlib axes; by default new ones of pyplot
-        """
+        """Draw the bars, the largest at the top, in these axes or new ones of pyplot."""
         n_lines = len(self.names) + bool(self.n_more)
         (self.ax_,) = take_axes(ax, 1, (7.0, 1.7 + BAR_HEIGHT * max(n_lines, 4)))
         self.figure_ = self.ax_.figure
@@ -134,15 +126,10 @@ class FeaturesDisplay:
     def _explain_sides(self, side: Any) -> None:
         """A legend between title and axes, where no bar can be."""
         firsts = [(s, int(np.argmax(side == s))) for s in (1, 0) if (side == s).any()]
-        legend = self.ax_.legend(
-            [self.bars_[place] for _, place in firsts],
-            [f"larger values favor {one_line(self.classes[s], 24)}" for s, _ in firsts],
-            loc="lower right",
-            bbox_to_anchor=(1.0, 1.0),
-            borderaxespad=0.2,
-            frameon=False,
-            fontsize=9,
-        )
+        bars = [self.bars_[place] for _, place in firsts]
+        texts = [f"larger values favor {one_line(self.classes[s], 24)}" for s, _ in firsts]
+        place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
+        legend = self.ax_.legend(bars, texts, frameon=False, fontsize=9, **place)
         for text in legend.get_texts():
             text.set_parse_math(False)
         self.ax_.set_title(self._title(), pad=12 + LEGEND_POINTS * len(firsts))
@@ -150,11 +137,5 @@ class FeaturesDisplay:
     def _say_that_none_is_used(self) -> None:
         self.ax_.set_axis_off()
         self.ax_.set_title("No coefficients")
-        self.ax_.text(
-            0.5,
-            0.5,
-            "The model uses no feature:\nevery row gets the same label",
-            transform=self.ax_.transAxes,
-            ha="center",
-            va="center",
-        )
+        text = "The model uses no feature:\nevery row gets the same label"
+        self.ax_.text(0.5, 0.5, text, transform=self.ax_.transAxes, ha="center", va="center")

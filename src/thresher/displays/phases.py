@@ -63,23 +63,15 @@ class PhasesDisplay:
 
         Raises
         ------
-        TypeError, ValueError
-            For another estimator, or anything but three axes.
-        NotFittedError
-            For an estimator that was not fitted.
-        ImportError
-            When matplotlib is missing.
+        TypeError, ValueError : another estimator, or anything but three axes
+        NotFittedError : the estimator is not fitted
+        ImportError : matplotlib is missing
         """
         canvas.check_classifier(estimator)
         return cls(estimator.phases_).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the three panels.
-
-        Parameters
-        ----------
-        ax : three matplotlib axes; by default new ones of pyplot
-        """
+        """Draw the three panels, in these axes or new ones of pyplot."""
         self.axes_ = canvas.take_axes(ax, 3, (14.0, 4.8))
         self.figure_ = self.axes_[0].figure
         self._draw_variances(self.axes_[0])
@@ -129,9 +121,8 @@ class PhasesDisplay:
         label = "proven interval"
         if any(phase.phase.label_aware for phase in self.phases):  # see the docstring of the class
             label = "top: bound for the weights used\nbottom: for Algorithm 2's weights"
-        boxes = axes.bar(
-            places, upper - lower, 0.5, lower, color=BLUE, edgecolor="black", label=label
-        )
+        style = {"color": BLUE, "edgecolor": "black", "label": label}
+        boxes = axes.bar(places, upper - lower, 0.5, lower, **style)
         canvas.write_above(axes, boxes, [f"{value:.3g}" for value in upper])
 
     def _draw_losses(self, axes: Any) -> None:
@@ -185,7 +176,6 @@ def _choose_scale(axes: Any, values: FloatArray) -> tuple[float, float]:
 
 def _say_unknown(axes: Any, places: NDArray[np.intp]) -> None:
     """The word where a value is missing."""
+    style = {"transform": axes.get_xaxis_transform(), "ha": "center", "fontsize": 9}
     for place in places:
-        axes.text(
-            place, 0.02, "unknown", transform=axes.get_xaxis_transform(), ha="center", fontsize=9
-        )
+        axes.text(place, 0.02, "unknown", **style)

@@ -77,13 +77,10 @@ class TrustDisplay:
 
         Raises
         ------
-        TypeError, ValueError
-            For another estimator, groups of the wrong length or too many of them, or anything but
-            two axes.
-        NotFittedError
-            For an estimator that was not fitted.
-        ImportError
-            When matplotlib is missing.
+        TypeError, ValueError : another estimator, groups of the wrong length or too many of them,
+            or anything but two axes
+        NotFittedError : the estimator is not fitted
+        ImportError : matplotlib is missing
         """
         canvas.check_classifier(estimator)
         n_rows = estimator.row_weights_.size
@@ -101,12 +98,7 @@ class TrustDisplay:
         ).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw both panels.
-
-        Parameters
-        ----------
-        ax : two matplotlib axes; by default new ones of pyplot
-        """
+        """Draw both panels, in these axes or new ones of pyplot."""
         self.axes_ = canvas.take_axes(ax, 2, (11.0, 4.8))
         self.figure_ = self.axes_[0].figure
         self._draw_trust(self.axes_[0])
@@ -146,12 +138,7 @@ class TrustDisplay:
         axes.set_title("Weight lost in each phase")
 
     def _draw_bars(
-        self,
-        axes: Any,
-        middles: FloatArray,
-        width: float,
-        heights: Any,
-        labels: Sequence[str | None],
+        self, axes: Any, middles: FloatArray, width: float, heights: Any, labels: Sequence[Any]
     ) -> list[Any]:
         """One bar for each group around every middle."""
         each = 0.9 * width / len(heights)
@@ -193,15 +180,10 @@ def lost_by_group(
     >>> lost_by_group(kept, [np.array([True, True, False]), np.array([False, False, True])])
     (array([[0.25,  nan], [1.  , 1.  ]]), array([[2, 0], [1, 1]]))
     """
-    shape = len(members), kept.shape[0]
-    lost, n_looked = np.full(shape, np.nan), np.zeros(shape, dtype=np.intp)
-    for g, is_member in enumerate(members):
-        for k, own in enumerate(kept[:, is_member]):
-            known = own[~np.isnan(own)]
-            n_looked[g, k] = known.size
-            if known.size:
-                lost[g, k] = 1 - known.mean()
-    return np.clip(lost, 0.0, 1.0), n_looked
+    n_looked = np.array([(~np.isnan(kept[:, own])).sum(axis=1) for own in members])
+    weight = np.array([np.nansum(kept[:, own], axis=1) for own in members])
+    share = np.divide(weight, n_looked, out=np.full(weight.shape, np.nan), where=n_looked > 0)
+    return np.clip(1 - share, 0.0, 1.0), n_looked
 
 
 def first_loss(kept: FloatArray) -> NDArray[np.intp]:

@@ -19,6 +19,7 @@ from thresher.learning import ActiveLearner, PhaseOutcome
 from thresher.oracles import Draw, DrawRequest, IdArray
 from thresher.rivals.methods import METHODS
 from thresher.simulate import MaliciousOracle, random_target
+from thresher.simulate.distributions import DISTRIBUTIONS
 from thresher.validation import FloatArray, check_count
 
 Observer = Callable[[PhaseOutcome], object]
@@ -176,7 +177,7 @@ def run_simulation(
     streams = np.random.SeedSequence(check_count(seed, "seed", minimum=0)).spawn(3)
     target_rng, oracle_rng, learner_rng = map(np.random.default_rng, streams)
     oracle = MaliciousOracle(
-        distribution=spec.make_distribution(),
+        distribution=DISTRIBUTIONS[spec.distribution](spec.n_features),
         target=random_target(spec.n_features, spec.sparsity, target_rng),
         noise_rate=spec.noise_rate,
         adversary=spec.make_adversary(),

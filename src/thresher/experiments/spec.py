@@ -1,6 +1,7 @@
 """What a run is: a simulated world or a poisoned table, who learns from it, and the seeds."""
 
 import math
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import PurePath
@@ -11,7 +12,7 @@ import numpy as np
 from thresher.learning import PracticalSchedule, Task, plan
 from thresher.rivals.classifiers import CLASSIFIERS
 from thresher.rivals.methods import METHODS, MISSING
-from thresher.simulate import ADVERSARIES, POISON_STRENGTHS, Adversary, Distribution
+from thresher.simulate import ADVERSARIES, POISON_STRENGTHS, Adversary
 from thresher.simulate.distributions import DISTRIBUTIONS
 from thresher.simulate.poisoning.attacks import ATTACKS
 from thresher.validation import check_count, check_noise_rate, check_positive
@@ -79,7 +80,7 @@ class SimulationSpec:
         if self.told_noise_rate is not None:
             check_noise_rate(self.told_noise_rate, "told_noise_rate")
         check_name(self.distribution, "distribution", DISTRIBUTIONS)
-        _check_adversary(self.adversary, self.noise_rate, ADVERSARIES)
+        _check_adversary(self, ADVERSARIES)
         self.make_adversary()  # refuses a strength that the adversary does not take
         self.make_schedule()
         self._check_learner()
@@ -121,15 +122,9 @@ class SimulationSpec:
         )
         return answer.label_floor
 
-    def make_distribution(self) -> Distribution:
-        """Where clean rows come from."""
-        distribution: Distribution = DISTRIBUTIONS[self.distribution](self.n_features)
-        return distribution
-
     def make_adversary(self) -> Adversary | None:
         """Who makes the dirty rows."""
         if self.adversary == NO_ADVERSARY:
-            _refuse_strength(self.strength)
             return None
         make = ADVERSARIES[self.adversary]
         if self.strength is None:
@@ -151,12 +146,8 @@ class SimulationSpec:
 
         Fields in `LATER` are left out at their default, so that the identity of older runs stays.
         """
-        schedule = {name: plain(value) for name, value in self.schedule.items()}
-        values = {**asdict(self), "schedule": schedule}
-        for name, default in LATER.items():
-            if values[name] == default:
-                del values[name]
-        return {name: plain(value) for name, value in values.items()}
+        values: dict[str, Any] = plain(asdict(self))
+        return {name: value for name, value in values.items() if LATER.get(name) != value}
 
     def _check_learner(self) -> None:
         if self.method in MISSING:
@@ -205,11 +196,9 @@ class TableSpec:
     def __post_init__(self) -> None:
         if not isinstance(self.table, str) or PurePath(self.table).name != self.table:
             raise ValueError(f"table must be a file name without its extension, got {self.table!r}")
-        _check_adversary(self.adversary, self.noise_rate, POISON_STRENGTHS)
+        _check_adversary(self, POISON_STRENGTHS)
         check_name(self.method, "method", TABLE_METHODS)
-        if self.adversary == NO_ADVERSARY:
-            _refuse_strength(self.strength)
-        else:
+        if self.adversary != NO_ADVERSARY:
             ATTACKS[self.adversary].check_strength(self.strength)
 
     @property
@@ -223,17 +212,20 @@ class TableSpec:
 
     def as_record(self) -> dict[str, Any]:
         """The parameters as plain numbers and names."""
-        return {name: plain(value) for name, value in asdict(self).items()}
+        values: dict[str, Any] = plain(asdict(self))
+        return values
 
 
 def plain(value: Any) -> Any:
-    """The value without its NumPy type, which JSON cannot hold.
+    """The value without NumPy types, which JSON cannot hold.
 
     Examples
     --------
-    >>> plain(np.float64(0.5)), plain("gaussian")
-    (0.5, 'gaussian')
+    >>> plain({"rate": np.float64(0.5), "rows": "gaussian"})
+    {'rate': 0.5, 'rows': 'gaussian'}
     """
+    if isinstance(value, Mapping):
+        return {name: plain(part) for name, part in value.items()}
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -250,19 +242,20 @@ def check_name(value: object, name: str, known: Collection[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(known)}; got {value!r}")
 
 
-def _check_adversary(adversary: object, noise_rate: float, known: Collection[str]) -> None:
-    check_noise_rate(noise_rate)
-    check_name(adversary, "adversary", (NO_ADVERSARY, *known))
-    if noise_rate > 0 and adversary == NO_ADVERSARY:
-        raise ValueError(f"noise_rate {noise_rate:g} needs an adversary: one of {', '.join(known)}")
-
-
-def _refuse_strength(strength: float | None) -> None:
-    if strength is not None:
+def _check_adversary(spec: SimulationSpec | TableSpec, known: Collection[str]) -> None:
+    rate, strength = check_noise_rate(spec.noise_rate), spec.strength
+    check_name(spec.adversary, "adversary", (NO_ADVERSARY, *known))
+    if rate > 0 and spec.adversary == NO_ADVERSARY:
+        raise ValueError(f"noise_rate {rate:g} needs an adversary: one of {', '.join(known)}")
+    if strength is not None and spec.adversary == NO_ADVERSARY:
         raise ValueError(f"strength needs an adversary; got strength={strength} and no adversary")
 
 
 # -- seeds ---------------------------------------------------------------------------------------
+
+
+# Python refuses to read a number of thousands of digits, and no seed needs them.
+_SEEDS = re.compile(r"\s*([0-9]{1,100})\s*(?:-\s*([0-9]{1,100})\s*)?")
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
@@ -277,16 +270,17 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     >>> parse_seeds("3"), parse_seeds("0-2,7")
     ((0, 1, 2), (0, 1, 2, 7))
     """
-    if _is_number(text.strip()):
+    parts = [_SEEDS.fullmatch(part) for part in text.split(",")]
+    ends = [(int(part[1]), int(part[2] or part[1])) for part in parts if part]
+    seeds = [range(first, last + 1) for first, last in ends]
+    if len(parts) == 1 and parts[0] and not parts[0][2]:
         seeds = [range(int(text))]
-    else:
-        ends = [[end.strip() for end in part.split("-")] for part in text.split(",")]
-        if not all(len(part) <= 2 and all(map(_is_number, part)) for part in ends):
-            raise _refused(text)
-        seeds = [range(int(part[0]), int(part[-1]) + 1) for part in ends]
     n_seeds = sum(part.stop - part.start for part in seeds)
-    if not all(seeds) or n_seeds > MAX_SEEDS:
-        raise _refused(text)
+    if not all(parts) or not all(seeds) or n_seeds > MAX_SEEDS:
+        raise ValueError(
+            f"seeds must be a count from 1 to {MAX_SEEDS}, or a list like 0-9 or 1,5,7; "
+            f"got {text!r}"
+        )
     return tuple(dict.fromkeys(seed for part in seeds for seed in part))
 
 
@@ -305,14 +299,3 @@ def format_seeds(seeds: Iterable[int]) -> str:
         else:
             ranges.append([seed])
     return ", ".join("-".join(map(str, ends)) for ends in ranges) or "none"
-
-
-def _is_number(text: str) -> bool:
-    # Python refuses to read a number of thousands of digits, and no seed needs them.
-    return text.isascii() and text.isdigit() and len(text) <= 100
-
-
-def _refused(text: str) -> ValueError:
-    return ValueError(
-        f"seeds must be a count from 1 to {MAX_SEEDS}, or a list like 0-9 or 1,5,7; got {text!r}"
-    )

@@ -22,14 +22,6 @@ def load_table(data_dir: str | Path, name: str) -> LabeledTable:
     Raises
     ------
     UnreadableTable : the file does not exist, or is not a table with two classes
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "mail.csv").write_text("words,links,spam\\n120,0,no\\n35,4,yes\\n")
-    ...     load_table(folder, "mail").X.shape
-    (2, 2)
     """
     path = find_table(data_dir, name)
     if path is None:

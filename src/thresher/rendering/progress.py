@@ -123,22 +123,16 @@ def progress(what: str, total: int, otherwise: Move | None = None) -> Iterator[M
 def _make_bar() -> Any:
     """A progress bar on stderr, or None if rich is missing."""
     try:
+        from rich import progress as rich
         from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-        )
     except ImportError:
         return None
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),  # leaves room for the time left on 80 columns
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
+        rich.TextColumn("{task.description}"),
+        rich.BarColumn(bar_width=30),  # leaves room for the time left on 80 columns
+        rich.MofNCompleteColumn(),
+        rich.TimeElapsedColumn(),
         # Rich's own estimate looks at the last half minute, in which no long run may end.
-        TextColumn("{task.fields[rest]}"),
+        rich.TextColumn("{task.fields[rest]}"),
     )
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    return rich.Progress(*columns, console=Console(stderr=True), transient=True)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED
 from concurrent.futures import wait as wait_for_jobs
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from multiprocessing.connection import wait
 from typing import Any, TypeAlias
@@ -33,10 +33,8 @@ _ONE_THREAD = dict.fromkeys(
 )
 _PATIENCE = 10  # seconds for a cluster to answer
 _LOOK = 1.0  # seconds after which a silent pool is looked at
-_HOST_AND_PORT = re.compile(
-    r"(?:(?:tcp|tls|ucxx?|wss?)://)?"
-    r"(?:\[[0-9a-fA-F:.%]+\]|[^\s/:\[\]]+)"  # [::1], or a name or number without colons
-    r":(?P<port>[0-9]{1,5})"
+_HOST_AND_PORT = re.compile(  # [::1], or a name or number without colons
+    r"(?:(?:tcp|tls|ucxx?|wss?)://)?(?:\[[0-9a-fA-F:.%]+\]|[^\s/:\[\]]+):(?P<port>[0-9]{1,5})"
 )
 _KEPT = "earlier records are kept, and the same command continues from there"
 
@@ -68,13 +66,6 @@ def run_here(tasks: Sequence[Task], time_limit: float, *, n_jobs: int | None = N
     Raises
     ------
     ThresherError : no process can be started
-
-    Examples
-    --------
-    >>> from thresher.experiments import SimulationSpec
-    >>> run = Run("thresher", SimulationSpec(n_features=9, sparsity=1, label_budget=20), seed=0)
-    >>> [record["status"] for record in run_here([run.as_record()], time_limit=60, n_jobs=1)]
-    ['finished']
     """
     if n_jobs is None:
         from joblib import cpu_count  # a process of ours does not need it
@@ -185,15 +176,12 @@ def _outcome(job: Any, task: Task, time_limit: float) -> FlatRecord:
     if isinstance(error, TimeoutError):
         message = f"stopped after the time limit of {time_limit:g} s"
         return run.unfinished("timed out", message, time_limit)
-    if isinstance(error, ProcessExpired):
-        return run.unfinished("died", _describe_end(error.exitcode), None)
-    return run.unfinished("failed", f"{type(error).__name__}: {error}", None)
-
-
-def _describe_end(code: int) -> str:
+    if not isinstance(error, ProcessExpired):
+        return run.unfinished("failed", f"{type(error).__name__}: {error}", None)
+    code, message = error.exitcode, f"the process ended with exit code {error.exitcode}"
     if code < 0:
-        return f"the process was killed by signal {-code} ({signal.strsignal(-code)})"
-    return f"the process ended with exit code {code}"
+        message = f"the process was killed by signal {-code} ({signal.strsignal(-code)})"
+    return run.unfinished("died", message, None)
 
 
 # -- a Dask cluster ----------------------------------------------------------------------------
@@ -235,20 +223,14 @@ def _connected(address: str) -> Iterator[Any]:
         client = Client(address, timeout=_PATIENCE, set_as_default=False)
     except Exception as error:  # of many kinds, when what answers is not a scheduler
         raise ThresherError(f"no Dask scheduler answers at {address!r} ({_line(error)})") from error
-    try:
-        _await_worker(client, address)
+    with closing(client):
+        try:
+            client.wait_for_workers(1, timeout=_PATIENCE)
+        except TimeoutError as error:
+            raise ThresherError(
+                f"the Dask scheduler at {address!r} has no worker after {_PATIENCE} s; start one"
+            ) from error
         yield client
-    finally:
-        client.close()
-
-
-def _await_worker(client: Any, address: str) -> None:
-    try:
-        client.wait_for_workers(1, timeout=_PATIENCE)
-    except TimeoutError as error:
-        raise ThresherError(
-            f"the Dask scheduler at {address!r} has no worker after {_PATIENCE} s; start one"
-        ) from error
 
 
 def run_on_cluster(tasks: Sequence[Task], time_limit: float, *, client: Any) -> Records:

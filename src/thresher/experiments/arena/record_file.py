@@ -37,13 +37,7 @@ def read_records(path: str | Path) -> list[FlatRecord]:
 
 
 def latest_records(records: Iterable[FlatRecord]) -> dict[str, FlatRecord]:
-    """The last record of each run by the run's id: a failure may have been tried again.
-
-    Examples
-    --------
-    >>> latest_records([{"run": "a", "status": "died"}, {"run": "a", "status": "finished"}])
-    {'a': {'run': 'a', 'status': 'finished'}}
-    """
+    """The last record of each run by the run's id: a failure may have been tried again."""
     return {record["run"]: record for record in records}
 
 
@@ -66,7 +60,7 @@ class RecordFile:
 
     Parameters
     ----------
-    path : of the file; created if missing
+    path : of the file; created with its folder if missing
 
     Raises
     ------
@@ -76,19 +70,11 @@ class RecordFile:
     Attributes
     ----------
     records : everything in the file, in order
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with RecordFile(f"{folder}/records.jsonl") as file:
-    ...         file.append({"run": "a", "status": "finished"})
-    ...         len(file.records)
-    1
     """
 
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
         self._file: IO[bytes] = self._path.open("a+b")
         try:
             self._lock()

@@ -36,16 +36,7 @@ _HEAD = ("adversary", "strength", *(title for title, _ in COLUMNS.values()), "ru
 
 
 def save_report(summaries: Sequence[Summary], out: str | Path) -> None:
-    """Write the page; a reader sees either the old or the new one.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_report([], f"{folder}/report.html")
-    ...     "Nothing is recorded yet" in Path(folder, "report.html").read_text()
-    True
-    """
+    """Write the page; a reader sees either the old or the new one."""
     if not summaries:
         page = document("Arena", element("p", "Nothing is recorded yet."))
     else:
@@ -63,15 +54,6 @@ def load_summaries(folder: str | Path) -> list[Summary]:
     Raises
     ------
     DamagedFile : the records cannot be read
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "records.jsonl").write_text(
-    ...         '{"run": "a", "arena": "lost", "status": "died"}\\n')
-    ...     [summary.name for summary in load_summaries(folder)]
-    ['lost']
     """
     records = read_records(Path(folder) / NAME)
     specs = {path.stem: path for path in sorted(Path(folder).glob("*.toml"))}
@@ -115,13 +97,7 @@ def _article(summary: Summary) -> Html:
 
 
 def facts_of(summary: Summary) -> Iterator[tuple[str, str]]:
-    """What was run and what it took, each fact with its name.
-
-    Examples
-    --------
-    >>> dict(facts_of(Summary.of("tiny", None, [])))["labels paid"]
-    '0'
-    """
+    """What was run and what it took, each fact with its name."""
     runs, sweep = summary.runs, summary.sweep
     yield "runs", _count_statuses(summary)
     yield "seeds", _seeds(summary)

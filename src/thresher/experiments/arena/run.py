@@ -85,23 +85,19 @@ class Run:
         if isinstance(self.spec, SimulationSpec):
             result = run_simulation(self.spec, self.seed)
             outcome = {name: getattr(result, name) for name in _OUTCOME}
-            return self._finished({**outcome, "n_phases": len(result.phases)})
+            return self._record({**outcome, "n_phases": len(result.phases)})
         from thresher.experiments.table_run import run_table  # scikit-learn takes a second
 
         if data_dir is None:
             raise ValueError(f"data_dir must be the folder with the table {self.spec.table!r}")
-        return self._finished(run_table(self.spec, self.seed, data_dir))
-
-    def _finished(self, outcome: Mapping[str, Any]) -> FlatRecord:
-        return {**self.flat(), **outcome, **_versions(software_versions())}
+        return self._record(run_table(self.spec, self.seed, data_dir))
 
     def unfinished(self, status: Status, message: str, seconds: float | None) -> FlatRecord:
         """The record of a run without a result: timed out, dead, or failed outside the learner."""
-        nothing: dict[str, Any] = dict.fromkeys((*_OUTCOME, "n_phases"))
         known = {"status": status, "message": message, "seconds": seconds}
-        known["error_floor"] = self.spec.error_floor
-        return {**self.flat(), **nothing, **known, **_versions(software_versions())}
+        nothing = dict.fromkeys((*_OUTCOME, "n_phases"))
+        return self._record({**nothing, **known, "error_floor": self.spec.error_floor})
 
-
-def _versions(versions: dict[str, str]) -> dict[str, str]:
-    return {f"version.{name}": value for name, value in versions.items()}
+    def _record(self, outcome: Mapping[str, Any]) -> FlatRecord:
+        versions = {f"version.{name}": value for name, value in software_versions().items()}
+        return {**self.flat(), **outcome, **versions}

@@ -67,12 +67,14 @@ def run_sweep(
         check_count(n_jobs, "n_jobs")
     _check_tables(sweep, data_dir)
     # The workers first: if a cluster cannot be reached, no folder is left behind.
-    with workers(n_jobs, scheduler) as execute, _opened(Path(folder)) as file:
+    with workers(n_jobs, scheduler) as execute, RecordFile(Path(folder) / NAME) as file:
         _save_spec(sweep, Path(folder) / f"{sweep.name}.toml")
-        rounds = _Rounds(sweep, file, execute, data_dir, observe, _known(file.records, retry))
+        last = latest_records(file.records)
+        known = {run: r for run, r in last.items() if not retry or r["status"] == "finished"}
+        rounds = _Rounds(sweep, file, execute, data_dir, observe or (lambda *_: None), known)
         pilot = sweep.runs(sweep.pilot_seeds)
         n_later = len(rounds.missing(rounds.final(pilot)))
-        rounds.tell(None, len(rounds.missing(pilot)) + n_later)
+        rounds.observe(None, len(rounds.missing(pilot)) + n_later)
         rounds.complete(pilot, n_later)
         final = rounds.final(pilot)
         rounds.complete(final, n_later=0)
@@ -107,17 +109,6 @@ def _save_spec(sweep: Sweep, path: Path) -> None:
         skipped_file(path).unlink(missing_ok=True)
 
 
-def _opened(folder: Path) -> RecordFile:
-    folder.mkdir(parents=True, exist_ok=True)
-    return RecordFile(folder / NAME)
-
-
-def _known(records: Iterable[FlatRecord], retry: bool) -> dict[str, FlatRecord]:
-    """The last record of each run; with `retry`, only of runs that finished."""
-    last = latest_records(records)
-    return {run: r for run, r in last.items() if not retry or r["status"] == "finished"}
-
-
 @dataclass(frozen=True)
 class _Rounds:
     """What the two rounds of one `run_sweep` share: pilot seeds, then the seeds that count."""
@@ -126,7 +117,7 @@ class _Rounds:
     file: RecordFile
     execute: Execute
     data_dir: str | Path | None
-    observe: Observer | None
+    observe: Observer
     known: dict[str, FlatRecord]
 
     def missing(self, runs: Iterable[Run]) -> list[Run]:
@@ -158,9 +149,4 @@ class _Rounds:
                 record = {**result, "arena": self.sweep.name, "arena_hash": self.sweep.hash}
                 self.file.append(record)
                 self.known[record["run"]] = record
-                self.tell(record, len(missing) - n_done + n_later)
-
-    def tell(self, record: FlatRecord | None, n_left: int) -> None:
-        """Call the observer, if there is one."""
-        if self.observe is not None:
-            self.observe(record, n_left)
+                self.observe(record, len(missing) - n_done + n_later)

@@ -76,13 +76,6 @@ def frame_of(records: Iterable[FlatRecord]) -> pd.DataFrame:
     `cell`, `family` and `world` number the groups to which a run belongs, `name` is the learner's
     name with its options where another learner has the same name, and the error of a run that did
     not finish is that of guessing.
-
-    Examples
-    --------
-    >>> run = Run("thresher", SimulationSpec(n_features=9, sparsity=1), seed=0)
-    >>> died = run.unfinished("died", "", None)
-    >>> frame_of([died, {**died, "status": "finished", "error": 0.1}])[["status", "error"]].values
-    array([['finished', 0.1]], dtype=object)
     """
     frame = pd.DataFrame(list(latest_records(records).values()), dtype=object)
     for name in (*_TEXTS, *CELL_KEYS, *_NUMBERS):
@@ -301,13 +294,7 @@ def arena_of(record: FlatRecord) -> str:
 
 
 def describe(cell: Mapping[str, Any], names: Iterable[str]) -> str:
-    """These values of a cell's world in words, without those that its kind of world does not have.
-
-    Examples
-    --------
-    >>> describe({"table": None, "noise_rate": 0.05, "label_budget": 60}, ["label_budget"])
-    'at most 60 labels'
-    """
+    """These values of a cell's world in words; what its kind of world lacks is left out."""
     if cell["table"] is None:
         known: Iterable[str] = (name for name in names if name != "table")
     else:
@@ -316,13 +303,7 @@ def describe(cell: Mapping[str, Any], names: Iterable[str]) -> str:
 
 
 def write(column: str, value: float | None) -> str:
-    """A number of the summary as text.
-
-    Examples
-    --------
-    >>> write("median_error", 0.25), write("n_labels", None)
-    ('0.2500', '-')
-    """
+    """A number of the summary as text."""
     return COLUMNS[column][1](None if pd.isna(value) else value)
 
 
@@ -351,16 +332,7 @@ def _say(name: str, value: Any) -> str:
 
 
 def save_csv(summaries: Sequence[Summary], out: str | Path) -> None:
-    """Write one line per cell; those of pilot seeds are marked as such.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_csv([], f"{folder}/cells.csv")
-    ...     Path(folder, "cells.csv").read_text().startswith("arena,seeds,learner,table,")
-    True
-    """
+    """Write one line per cell; those of pilot seeds are marked as such."""
     parts = [pd.DataFrame(columns=CSV_COLUMNS)]
     for summary in summaries:
         for role, wanted in (("pilot", summary.is_pilot), ("counted", ~summary.is_pilot)):

@@ -1,45 +1,6 @@
 """What an arena runs: a TOML file of worlds, adversaries, learners, budgets and seeds.
 
-The blocks are multiplied, and a list inside a block stands for each of its values::
-
-    title = "Two attacks"
-    seeds = "0-4"
-    time_limit = 60              # seconds per run
-
-    [[worlds]]
-    n_features = 60
-    sparsity = 3
-    noise_rate = [0.05, 0.1]
-
-    [[adversaries]]
-    adversary = "in-band-mass"
-    strength = [1, 2, 3]
-
-    [[learners]]
-    name = "thresher"
-
-    [[learners]]
-    name = "own labels only"
-    schedule = { reuse_labels = false }
-
-    [[learners]]
-    method = "zhang-2018"        # from `rivals.methods.METHODS`; also its name, if it has no other
-    budget_factor = 10           # ten times the labels
-
-    [[budgets]]
-    label_budget = 200
-
-A world may be a real table instead, a file of that name in the data folder, with the adversaries of
-`simulate.poison` and the methods of `spec.TABLE_METHODS`::
-
-    [[worlds]]
-    table = ["spambase", "cina"]
-    noise_rate = [0.0, 0.1]
-
-With `pilot_seeds`, every strength is tried on these seeds first; the other seeds meet only the
-strength that was worst for each learner in each world.
-
-A file with only `parts`, a list of such names or files, stands for all of them.
+docs/laboratory.md describes the file; `specs/` has those that come with the package.
 """
 
 import tomllib

@@ -7,7 +7,6 @@ from typing import Any
 import pandas as pd
 
 from thresher.experiments.arena.record_file import NAME, read_records
-from thresher.experiments.arena.run import FlatRecord
 from thresher.experiments.arena.runner import run_sweep
 from thresher.experiments.arena.summary import COLUMNS, Summary, write, write_strength
 from thresher.experiments.arena.sweep import Sweep
@@ -31,26 +30,19 @@ def run_and_print(sweep: Sweep, folder: Path, *, retry: bool = False, **options:
     Raises
     ------
     ThresherError, DamagedFile, ValueError : see `run_sweep`
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> sweep = Sweep.from_text("[[worlds]]\\nn_features = 9\\nsparsity = 1\\n"
-    ...                         "label_budget = 20\\n", name="tiny")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     summary = run_and_print(sweep, Path(folder), n_jobs=1)
-    tiny
-    10 runs, 0 already recorded
-    ...
-    Records: ...records.jsonl
     """
     before = _recorded(sweep, folder)
     print(sweep.title)
     for name, need in sweep.skipped.items():
         print(f"skipping {name}: it needs {need}")
-    print(_announce(sweep, before, retry), end="\n\n", flush=True)
+    n_runs, text = sweep.n_runs, f"{count(len(before.runs))} already recorded"
+    if retry:
+        text += f", {count((~before.runs['is_finished']).sum())} of them to be repeated"
+    print(f"{count(n_runs)} runs, {text}", end="\n\n", flush=True)
     try:
-        records = _run_with_progress(sweep, folder, retry=retry, **options)
+        with progress("runs", n_runs, otherwise=PlainLines("runs", n_runs)) as move:
+            options |= {"retry": retry, "observe": lambda _, n_left: move(n_runs - n_left)}
+            records = run_sweep(sweep, folder, **options)
     except KeyboardInterrupt:
         saved = f"{count(len(_recorded(sweep, folder).runs))} of {count(sweep.n_runs)} runs"
         remark = f"{saved} are recorded in {folder}; the same command continues from there"
@@ -63,13 +55,7 @@ def run_and_print(sweep: Sweep, folder: Path, *, retry: bool = False, **options:
 
 
 def format_summary(summary: Summary) -> str:
-    """A table for each world, and how many runs finished.
-
-    Examples
-    --------
-    >>> format_summary(Summary.of("tiny", None, []))
-    '0 of 0 runs finished'
-    """
+    """A table for each world, and how many runs finished."""
     parts = [
         f"{summary.name_world(cells.iloc[0])}\n{_format_cells(cells)}"
         for _, cells in summary.worst.groupby("world")
@@ -99,19 +85,3 @@ def _format_cells(cells: pd.DataFrame) -> str:
 def _recorded(sweep: Sweep, folder: Path) -> Summary:
     path = folder / NAME
     return Summary.of(sweep.name, sweep, read_records(path) if path.exists() else [])
-
-
-def _announce(sweep: Sweep, before: Summary, retry: bool) -> str:
-    text = f"{count(sweep.n_runs)} runs, {count(len(before.runs))} already recorded"
-    n_again = int((~before.runs["is_finished"]).sum())
-    return f"{text}, {count(n_again)} of them to be repeated" if retry else text
-
-
-def _run_with_progress(sweep: Sweep, folder: Path, **options: Any) -> list[FlatRecord]:
-    n_runs = sweep.n_runs
-    with progress("runs", n_runs, otherwise=PlainLines("runs", n_runs)) as move:
-
-        def observe(_: FlatRecord | None, n_left: int) -> None:
-            move(n_runs - n_left)
-
-        return run_sweep(sweep, folder, observe=observe, **options)

@@ -20,8 +20,8 @@ from thresher.experiments.arena.figures.panel import (
 )
 from thresher.experiments.arena.summary import Summary
 from thresher.experiments.spec import THRESHER
-from thresher.rendering.html import Html, element, join
-from thresher.rendering.svg import NO_PICTURES, as_image, new_figure, side_by_side
+from thresher.rendering import html
+from thresher.rendering.html import Html, as_image, element, join, new_figure
 
 MAX_IN_COLOR = 8  # more learners than that cannot be told apart
 GRAY = "0.7"
@@ -37,13 +37,7 @@ NOTE_GAP = 10.0  # points between two notes
 
 
 def figures_section(summary: Summary) -> Html:
-    """The figures under a heading; what to install if matplotlib is missing.
-
-    Examples
-    --------
-    >>> figures_section(Summary.of("tiny", None, []))
-    ''
-    """
+    """The figures under a heading; what to install if matplotlib is missing."""
     figures = figures_of(summary)
     if not figures:
         return Html("")
@@ -51,7 +45,7 @@ def figures_section(summary: Summary) -> Html:
     try:
         parts = [*_explain(ranked), *(_figure(figure, ranked) for figure in figures)]
     except ImportError:
-        parts = [element("p", NO_PICTURES, class_="quiet")]
+        parts = [element("p", html.NO_PICTURES, class_="quiet")]
     return join([element("h2", "Figures"), *parts], between="\n")
 
 
@@ -87,7 +81,7 @@ def _figure(figure: Figure, ranked: Sequence[str]) -> Html:
     parts = (
         element("strong", figure.title),
         element("ul", *_legend(figure, ranked), class_="legend"),
-        side_by_side(drawn, texts),
+        html.side_by_side(drawn, texts),
         element("figcaption", figure.caption),
     )
     return element("figure", *parts, class_="chart", data_figure=figure.name)
@@ -230,13 +224,6 @@ def _write_notes(figure: Any, axes: Any, curves: list[Curve]) -> None:
         height = axes.transData.transform(curve.points[-1])[1] * scale
         place = max(height, last + NOTE_GAP)
         last = place
-        axes.annotate(
-            curve.note,
-            curve.points[-1],
-            (7, place - height),
-            textcoords="offset points",
-            va="center",
-            fontsize=9,
-            color=style_of(curve.learner).color,
-            annotation_clip=False,
-        )
+        style = {"color": style_of(curve.learner).color, "va": "center", "fontsize": 9}
+        where = {"textcoords": "offset points", "annotation_clip": False}
+        axes.annotate(curve.note, curve.points[-1], (7, place - height), **where, **style)

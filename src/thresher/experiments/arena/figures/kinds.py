@@ -9,26 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from thresher.experiments.arena.figures.panel import (
-    ERROR,
-    LABELS,
-    LARGE,
-    MIDDLE,
-    NOISE,
-    SMALL,
-    SMALLEST_ERROR,
-    Axis,
-    Curve,
-    Figure,
-    Panel,
-    Points,
-    curves_of,
-    how_measured,
-    say_failures,
-    say_seeds,
-    sentences,
-    settings_of,
-)
+from thresher.experiments.arena.figures import panel
+from thresher.experiments.arena.figures.panel import Axis, Curve, Figure, Panel, Points
 from thresher.experiments.arena.summary import (
     WORST_ERROR,
     Summary,
@@ -65,16 +47,16 @@ def worst_case_by_noise(summary: Summary) -> Iterator[Figure]:
         yield Figure(
             name="worst case by noise",
             title="Worst case over the suite of attacks",
-            caption=sentences(
+            caption=panel.sentences(
                 "The largest median error over all attacks, at each noise rate",
                 promise if floor else "",
                 name,
-                how_measured(summary, cells),
+                panel.how_measured(summary, cells),
             ),
-            panels=(Panel("", curves_of(worst, "noise_rate"), floor),),
-            x=NOISE,
-            y=ERROR,
-            size=LARGE,
+            panels=(Panel("", panel.curves_of(worst, "noise_rate"), floor),),
+            x=panel.NOISE,
+            y=panel.ERROR,
+            size=panel.LARGE,
             floor_label="Kearns and Li's floor",
         )
 
@@ -86,14 +68,16 @@ def error_by_noise(summary: Summary) -> Iterator[Figure]:
         # Without noise there is no attack: that cell begins every curve.
         parts = [(a, cells[cells["adversary"].isin([a, NO_ADVERSARY])]) for a in attacks]
         panels = tuple(
-            Panel(attack, curves_of(part, "noise_rate"))
+            Panel(attack, panel.curves_of(part, "noise_rate"))
             for attack, part in parts
             if part["world"].nunique() > 1
         )
-        caption = sentences("One panel for each attack", name, how_measured(summary, cells))
+        caption = panel.sentences(
+            "One panel for each attack", name, panel.how_measured(summary, cells)
+        )
         title = "Error against noise rate, attack by attack"
         if panels:
-            yield Figure("error by noise", title, caption, panels, NOISE, ERROR)
+            yield Figure("error by noise", title, caption, panels, panel.NOISE, panel.ERROR)
 
 
 def _noise_ladders(summary: Summary) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -102,7 +86,7 @@ def _noise_ladders(summary: Summary) -> Iterator[tuple[str, pd.DataFrame]]:
     Where budgets differ as well, the largest of those with the most noise rates is shown: error
     against labels is another figure.
     """
-    for _, cells in settings_of(summary, {"noise_rate", "label_budget"}):
+    for _, cells in panel.settings_of(summary, {"noise_rate", "label_budget"}):
         budgets = cells["label_budget"].astype(float).fillna(np.inf)
         n_rates = cells["world"].groupby(budgets).nunique()
         fullest = n_rates[n_rates == n_rates.max()].index.max()
@@ -129,25 +113,25 @@ def error_by_labels(summary: Summary) -> Iterator[Figure]:
     Worlds with a target error are left out: they say how many labels are needed, which is another
     figure.
     """
-    for name, cells in settings_of(summary, {"noise_rate", "label_budget"}):
+    for name, cells in panel.settings_of(summary, {"noise_rate", "label_budget"}):
         panels = tuple(_label_panels(cells))
         if panels and cells["target_error"].iloc[0] is None:
-            caption = sentences(
+            caption = panel.sentences(
                 "The largest median error over all attacks, against the labels paid with each "
                 "budget, one panel for each noise rate",
                 "The floor is s(log2(1/ε) + log2(d/s)) for an error of ε: about what any active "
                 "learner needs, even without noise",
                 name,
-                how_measured(summary, cells),
+                panel.how_measured(summary, cells),
             )
             yield Figure(
                 name="error by labels",
                 title="Error against labels",
                 caption=caption,
                 panels=panels,
-                x=LABELS,
-                y=ERROR,
-                size=LARGE if len(panels) == 1 else MIDDLE,
+                x=panel.LABELS,
+                y=panel.ERROR,
+                size=panel.LARGE if len(panels) == 1 else panel.MIDDLE,
                 floor_label=LABEL_FLOOR,
             )
 
@@ -159,14 +143,14 @@ def _label_panels(cells: pd.DataFrame) -> Iterator[Panel]:
             worst = worst_cases(here)
             # Where no run recorded its labels, all that it might have paid.
             most = (worst["label_budget"] * worst["budget_factor"]).astype(float)
-            curves = curves_of(worst.assign(paid=worst["n_labels"].fillna(most)), "paid")
+            curves = panel.curves_of(worst.assign(paid=worst["n_labels"].fillna(most)), "paid")
             yield Panel(f"noise rate {100 * rate:.3g}%", curves, _label_floor(worst))
 
 
 def _label_floor(worst: pd.DataFrame) -> Points:
     """The floor at every error from guessing to a bit less than the least one measured."""
     n_features, sparsity = worst[["n_features", "sparsity"]].iloc[0]
-    least = max(0.8 * worst["median_error"].min(), SMALLEST_ERROR)
+    least = max(0.8 * worst["median_error"].min(), panel.SMALLEST_ERROR)
     errors = np.geomspace(least, WORST_ERROR, 60)[::-1].tolist()
     return tuple((label_floor(n_features, sparsity, error), error) for error in errors)
 
@@ -205,22 +189,22 @@ _SYMBOLS = {"n_features": "d = {:,}", "sparsity": "s = {:,}", "target_error": "�
 
 def labels_by_size(summary: Summary) -> Iterator[Figure]:
     """The labels needed, one panel for each direction in which there are at least two problems."""
-    for name, cells in settings_of(summary, {*PROBLEM, "noise_rate", "label_budget"}):
+    for name, cells in panel.settings_of(summary, {*PROBLEM, "noise_rate", "label_budget"}):
         ladders = cells[cells["target_error"].notna() & cells["label_budget"].notna()]
         needed = labels_needed(ladders)
-        panels = tuple(panel for each in _DIRECTIONS for panel in _size_panels(each, needed))
+        panels = tuple(one for each in _DIRECTIONS for one in _size_panels(each, needed))
         if panels:
-            caption = sentences(
+            caption = panel.sentences(
                 "The labels paid with the least budget with which 8 of 10 seeds reach the target "
                 "error, under every attack, and with every larger budget",
                 "the number at the end of a curve is the exponent of the power law that fits best",
                 "the floor is s(log2(1/ε) + log2(d/s)) labels for an error of ε",
                 name,
-                how_measured(summary, ladders),
+                panel.how_measured(summary, ladders),
             )
             title, x = "Labels needed as the problem grows", Axis("size", "log", "{:g}".format)
-            y = Axis("labels needed", "log", LABELS.write)
-            yield Figure("labels needed", title, caption, panels, x, y, SMALL, LABEL_FLOOR)
+            y = Axis("labels needed", "log", panel.LABELS.write)
+            yield Figure("labels needed", title, caption, panels, x, y, panel.SMALL, LABEL_FLOOR)
 
 
 def labels_needed(cells: pd.DataFrame) -> pd.DataFrame:
@@ -276,7 +260,7 @@ def _size_panels(direction: _Direction, needed: pd.DataFrame) -> Iterator[Panel]
     floors = [label_floor(*values) for values in sizes[PROBLEM].itertuples(index=False)]
     yield Panel(
         title,
-        tuple(_with_exponent(curve) for curve in curves_of(family, "size", "labels")),
+        tuple(_with_exponent(curve) for curve in panel.curves_of(family, "size", "labels")),
         floor=tuple(zip(sizes["size"], floors)),
         x=Axis(direction.label, "log", direction.write, tuple(sizes["size"])),
     )
@@ -300,23 +284,23 @@ def sparse_against_dense(summary: Summary) -> Iterator[Figure]:
     is_spike = cells["adversary"].astype(str).str.startswith(SPIKE) & cells["strength"].notna()
     spikes = _in_pairs(cells[is_spike & (cells["method"] == THRESHER)])
     for _, here in spikes.groupby("world", sort=False):
-        caption = sentences(
+        caption = panel.sentences(
             "Learners that differ only in how they look for outliers: along few features, or along "
             "all of them",
             "at κ = 1, dense removal can just notice the spike",
             describe(here.iloc[0], summary.varying),
-            say_seeds(here),
+            panel.say_seeds(here),
             "Vertical lines reach from the 10% to the 90% quantile",
-            say_failures(here),
+            panel.say_failures(here),
         )
         here = here.sort_values("strength", kind="stable")
         x = Axis("strength κ of the spike", "log", "{:g}".format, tuple(here["strength"].unique()))
         panels = tuple(
-            Panel(str(attack), curves_of(part, "strength", spread=True))
+            Panel(str(attack), panel.curves_of(part, "strength", spread=True))
             for attack, part in here.groupby("adversary", sort=False)
         )
         title = "Sparse against dense outlier removal, under a spike"
-        yield Figure("spike", title, caption, panels, x, ERROR, MIDDLE)
+        yield Figure("spike", title, caption, panels, x, panel.ERROR, panel.MIDDLE)
 
 
 def _in_pairs(cells: pd.DataFrame) -> pd.DataFrame:
@@ -349,18 +333,18 @@ def profile(summary: Summary) -> Iterator[Figure]:
     ratios = shared.assign(ratio=ratios_to_best(shared))
     end = 1.05 * min(LARGEST_FACTOR, float(ratios["ratio"].max()))
     curves = [_steps(name, own["ratio"], end) for name, own in ratios.groupby("name", sort=False)]
-    caption = sentences(
+    caption = panel.sentences(
         f"A cell is one attack in one world; there are {count(n_shared)}",
         "a learner's curve shows the share of cells in which its error is at most t times that of "
         "the best learner; at t = 1, how often it is the best. Higher is better",
         f"cells left out because they lack a learner: {count(n_lacking)}" if n_lacking else "",
-        how_measured(summary, shared),
+        panel.how_measured(summary, shared),
     )
     title = "How often each learner is close to the best"
     x = Axis("factor t", "log", "{:.3g}".format)
     y = Axis("share of cells within t of the best", "linear", "{:.0%}".format)
     panels = (Panel("", tuple(curves)),)
-    yield Figure("profile", title, caption, panels, x, y, LARGE, "", "steps-post")
+    yield Figure("profile", title, caption, panels, x, y, panel.LARGE, "", "steps-post")
 
 
 def ratios_to_best(cells: pd.DataFrame) -> pd.Series:
@@ -372,7 +356,7 @@ def ratios_to_best(cells: pd.DataFrame) -> pd.Series:
     >>> ratios_to_best(cells).tolist()
     [1.0, 2.0]
     """
-    errors = cells["median_error"].clip(lower=SMALLEST_ERROR)
+    errors = cells["median_error"].clip(lower=panel.SMALLEST_ERROR)
     return errors / errors.groupby([cells["world"], cells["adversary"]]).transform("min")
 
 
