@@ -144,7 +144,7 @@ def with_verb(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def fail(_: argparse.Namespace) -> None:
         raise error
 
-    verb = cli.Verb("fail", "fail", "thresher fail", lambda _: None, fail)
+    verb = cli.Verb("fail", lambda _: None, fail)
     monkeypatch.setattr(cli, "VERBS", (verb,))
 
 
@@ -171,7 +171,7 @@ def test_a_warning_is_one_line(monkeypatch, capsys):
     def warn(_: argparse.Namespace) -> None:
         warnings.warn("first\nsecond", UserWarning, stacklevel=1)
 
-    verb = cli.Verb("warn", "warn", "thresher warn", lambda _: None, warn)
+    verb = cli.Verb("warn", lambda _: None, warn)
     monkeypatch.setattr(cli, "VERBS", (verb,))
     with warnings.catch_warnings():
         warnings.simplefilter("default")

@@ -205,8 +205,8 @@ def _write_report(options: argparse.Namespace) -> None:
 
     Example: thresher arena report arena --out arena.html
     """
-    from thresher.experiments.arena.record_file import NAME
     from thresher.experiments.arena.report import load_summaries, save_report
+    from thresher.experiments.arena.run import NAME
     from thresher.experiments.arena.summary import save_csv
 
     records: Path = options.folder / NAME

@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import fields
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
@@ -183,13 +183,10 @@ def run_simulation(
         adversary=spec.make_adversary(),
         random_state=oracle_rng,
     )
-    clock = Stopwatch()
-    if spec.method == THRESHER:
-        observed = ObservedOracle(oracle)
-        learned = _run_thresher(spec, oracle, observed, clock, learner_rng, observe)
-    else:
-        observed = ObservedOracle(oracle, spec.task.label_budget)
-        learned = _run_method(spec, oracle, observed, clock, learner_rng)
+    is_ours, clock = spec.method == THRESHER, Stopwatch()
+    observed = ObservedOracle(oracle, None if is_ours else spec.task.label_budget)
+    learn = partial(_run_thresher, observe=observe) if is_ours else _run_method
+    learned = learn(spec, observed, clock, learner_rng)
     aim = learned["error"] if spec.target_error is None else spec.target_error
     return SimulatedRun(
         spec=spec,
@@ -206,11 +203,7 @@ def run_simulation(
 
 
 def _run_method(
-    spec: SimulationSpec,
-    oracle: MaliciousOracle,
-    observed: ObservedOracle,
-    clock: Stopwatch,
-    rng: np.random.Generator,
+    spec: SimulationSpec, observed: ObservedOracle, clock: Stopwatch, rng: np.random.Generator
 ) -> dict[str, Any]:
     """The rival's part of the record; an answer that is not a halfspace is a failure too."""
     message, reached, method = "", _NO_ERROR, METHODS[spec.method]
@@ -219,7 +212,7 @@ def _run_method(
             import_module(module)
         with clock:
             halfspace = method.learn(observed, spec.task, rng)
-        reached = _error_of(halfspace, oracle)
+        reached = _error_of(halfspace, observed)
     except Exception as error:  # any exception is this seed's outcome
         message = f"{type(error).__name__}: {error}"
     counts = {"n_queries": observed.n_queries, "n_uncertified": 0, "phases": ()}
@@ -228,7 +221,6 @@ def _run_method(
 
 def _run_thresher(
     spec: SimulationSpec,
-    oracle: MaliciousOracle,
     observed: ObservedOracle,
     clock: Stopwatch,
     rng: np.random.Generator,
@@ -246,7 +238,7 @@ def _run_thresher(
         random_state=rng,
     )
     message = _learn(learner, observed, clock, observe)
-    phases = tuple(_phase_record(outcome, observed, oracle) for outcome in learner.phases_)
+    phases = tuple(_phase_record(outcome, observed) for outcome in learner.phases_)
     return {
         "message": message,
         **{name: getattr(phases[-1], name) if phases else None for name in _NO_ERROR},
@@ -281,9 +273,7 @@ def _learn(
     return ""
 
 
-def _phase_record(
-    outcome: PhaseOutcome, observed: ObservedOracle, oracle: MaliciousOracle
-) -> SimulatedPhase:
+def _phase_record(outcome: PhaseOutcome, observed: ObservedOracle) -> SimulatedPhase:
     phase, index = outcome.phase, outcome.phase.index
     shared = {name: plain(getattr(outcome, name)) for name in _FROM_OUTCOME}
     return SimulatedPhase(
@@ -295,12 +285,12 @@ def _phase_record(
         dirty_rows=observed.dirty_rows(phase=index),
         dirty_weight=observed.dirty_weight(outcome.row_ids, outcome.row_weights),
         dirty_labels=observed.dirty_labels(phase=index),
-        **_error_of(outcome.halfspace, oracle),
+        **_error_of(outcome.halfspace, observed),
     )
 
 
-def _error_of(halfspace: FloatArray, oracle: MaliciousOracle) -> dict[str, Any]:
-    found = oracle.estimate_error(halfspace)
+def _error_of(halfspace: FloatArray, observed: ObservedOracle) -> dict[str, Any]:
+    found = observed._oracle.estimate_error(halfspace)
     return dict(zip(_NO_ERROR, (float(found.value), float(found.standard_error))))
 
 

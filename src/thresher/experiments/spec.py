@@ -147,7 +147,7 @@ class SimulationSpec:
         Fields in `LATER` are left out at their default, so that the identity of older runs stays.
         """
         values: dict[str, Any] = plain(asdict(self))
-        return {name: value for name, value in values.items() if LATER.get(name) != value}
+        return {k: value for k, value in values.items() if k not in LATER or value != LATER[k]}
 
     def _check_learner(self) -> None:
         if self.method in MISSING:

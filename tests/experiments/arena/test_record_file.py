@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from thresher.errors import DamagedFile, ThresherError
-from thresher.experiments.arena.record_file import RecordFile, read_records
+from thresher.experiments.arena.run import RecordFile, read_records
 
 RECORDS = [{"run": name, "status": "finished", "error": 0.125, "message": "ü"} for name in "abc"]
 

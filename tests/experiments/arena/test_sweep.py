@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from experiments.arena.arenas import LEARNER, WORLD, tiny
 from thresher.errors import DamagedFile, ThresherError
 from thresher.experiments.arena import Sweep, load_sweeps, shipped_names
-from thresher.experiments.arena.blocks import MAX_RUNS, SPEC_KEYS
-from thresher.experiments.arena.sweep import _KEYS
+from thresher.experiments.arena.sweep import _KEYS, MAX_RUNS, SPEC_KEYS
 from thresher.rivals.methods import MISSING
 from thresher.simulate import ADVERSARIES
 

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from thresher.experiments.arena.figures import figures_section
-from thresher.experiments.arena.record_file import NAME, read_records
+from thresher.experiments.arena.run import NAME, read_records
 from thresher.experiments.arena.runner import skipped_file
 from thresher.experiments.arena.summary import (
     COLUMNS,

@@ -8,8 +8,14 @@ from pathlib import Path
 from typing import TypeAlias
 
 from thresher.experiments.arena.processes import Execute, workers
-from thresher.experiments.arena.record_file import NAME, RecordFile, latest_records
-from thresher.experiments.arena.run import FlatRecord, Run, Spec
+from thresher.experiments.arena.run import (
+    NAME,
+    FlatRecord,
+    RecordFile,
+    Run,
+    Spec,
+    latest_records,
+)
 from thresher.experiments.arena.sweep import Sweep
 from thresher.table_files import find_table
 from thresher.validation import check_count

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from thresher.errors import ThresherError
-from thresher.experiments.arena.record_file import latest_records
-from thresher.experiments.arena.run import FlatRecord, Run, Spec
+from thresher.experiments.arena.run import FlatRecord, Run, Spec, latest_records
 from thresher.experiments.arena.sweep import Sweep
 from thresher.experiments.spec import LATER, SimulationSpec, TableSpec, format_seeds
 from thresher.files import write_text

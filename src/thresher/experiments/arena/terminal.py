@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from thresher.experiments.arena.record_file import NAME, read_records
+from thresher.experiments.arena.run import NAME, read_records
 from thresher.experiments.arena.runner import run_sweep
 from thresher.experiments.arena.summary import COLUMNS, Summary, write, write_strength
 from thresher.experiments.arena.sweep import Sweep
