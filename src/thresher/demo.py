@@ -209,14 +209,9 @@ def _draw_errors(axes: Any, errors: FloatArray) -> None:
 def _draw_weights(axes: Any, split: PoisonedSplit, findings: Findings) -> None:
     weight = findings.suspicion.weight
     clean, planted = weight[~split.is_planted], weight[split.is_planted]
-    _, _, (_, bars) = axes.hist(
-        [clean, planted],
-        bins=np.linspace(0, 1, 11),
-        color=[palette.LIGHT_BLUE, palette.RED],
-        edgecolor="black",
-        linewidth=0.6,
-        label=[f"{clean.size} clean rows", f"{planted.size} planted rows"],
-    )
+    labels = [f"{clean.size} clean rows", f"{planted.size} planted rows"]
+    style = {"color": [palette.LIGHT_BLUE, palette.RED], "edgecolor": "black", "linewidth": 0.6}
+    _, _, (_, bars) = axes.hist([clean, planted], np.linspace(0, 1, 11), label=labels, **style)
     for bar in bars:
         bar.set_hatch("///")
     axes.set_yscale("log")

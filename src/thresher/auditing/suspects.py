@@ -110,26 +110,15 @@ class Group:
     ----------
     rows : their positions in the table
     label : the class that they claim
-    variance : mean square along the direction, from the median of the class
-    ordinary_variance : of the ordinary rows of the class
+    ratio : how many times as far out they lie as the ordinary rows of the class: root mean squares
+        along the direction, from the median of the class
     contrasts : the features of the direction, the largest entry first
-
-    Examples
-    --------
-    >>> Group(np.array([4, 9]), "spam", 30.0, 1.2, ()).ratio
-    5.0
     """
 
     rows: Places
     label: Any
-    variance: float
-    ordinary_variance: float
+    ratio: float
     contrasts: tuple[Contrast, ...]
-
-    @property
-    def ratio(self) -> float:
-        """How many times as far out the rows lie as ordinary ones of their class."""
-        return float(np.sqrt(self.variance / max(self.ordinary_variance, 1e-12)))
 
 
 def find_groups(
@@ -184,12 +173,11 @@ def _groups_of_class(
         is_member = side * along > max(float(np.quantile(side * ordinary, FAR)), 0.0)
         if is_member.sum() < MIN_ROWS:
             return
-        members = left[is_member]
+        members, usual = left[is_member], max(float(np.mean(ordinary**2)), 1e-12)
         yield Group(
             rows=members,
             label=label,
-            variance=float(np.mean(along[is_member] ** 2)),
-            ordinary_variance=float(np.mean(ordinary**2)),
+            ratio=float(np.sqrt(np.mean(along[is_member] ** 2) / usual)),
             contrasts=tuple(_contrasts(X, columns, side * direction, members, others)),
         )
         left = left[~is_member]

@@ -3,6 +3,8 @@
 import shutil
 import textwrap
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from thresher.auditing import contents
 from thresher.auditing.examination import Findings
@@ -118,15 +120,9 @@ def _listed(title: str, sentences: Sequence[str]) -> str:
 
 
 def _wrapped(text: str, *, indent: str = "", first: str = "") -> str:
-    width = min(shutil.get_terminal_size().columns, 100)
-    return textwrap.fill(
-        text,
-        width=max(width, 40),
-        initial_indent=first,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    width = max(min(shutil.get_terminal_size().columns, 100), 40)
+    whole: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+    return textwrap.fill(text, width, initial_indent=first, subsequent_indent=indent, **whole)
 
 
 def _shown(
@@ -134,9 +130,7 @@ def _shown(
 ) -> str:
     """The first lines of a table, indented, with cells that fit a terminal."""
     short = [
-        Column(
-            column.title, [one_line(cell, MAX_CELL) for cell in column.cells[:limit]], column.align
-        )
+        replace(column, cells=[one_line(cell, MAX_CELL) for cell in column.cells[:limit]])
         for column in columns
     ]
     n_more = n_lines - limit if limit is not None else 0

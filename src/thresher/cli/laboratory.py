@@ -3,11 +3,10 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterable
 from dataclasses import asdict
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from thresher.cli.values import (
     folder,
@@ -17,17 +16,12 @@ from thresher.cli.values import (
     seeds,
     whole_number,
 )
-from thresher.cli.verb import Misuse, Verb, add_verbs, refusing_misuse
+from thresher.cli.verb import Misuse, Verb, add_verbs, chosen, refusing_misuse
 
 if TYPE_CHECKING:
     from thresher.experiments.arena import Sweep
 
 # What the verbs call is imported when they run, so that --help and --version stay quick.
-
-
-def _chosen(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
-    """The options that are parameters of these names."""
-    return {name: getattr(options, name) for name in names if hasattr(options, name)}
 
 
 # -- demo --------------------------------------------------------------------------------------
@@ -74,7 +68,7 @@ def _plan(options: argparse.Namespace) -> None:
     from thresher.learning import plan
 
     with refusing_misuse():
-        answer = plan(**_chosen(options, signature(plan).parameters))
+        answer = plan(**chosen(options, signature(plan).parameters))
     if options.json:
         names = ("noise_limit", "label_floor", "possible", "message")
         print(json.dumps(asdict(answer) | {name: getattr(answer, name) for name in names}))
@@ -128,8 +122,8 @@ def _simulate(options: argparse.Namespace) -> None:
         )
     options.adversary = options.adversary or ("in-band-mass" if options.noise_rate else "none")
     with refusing_misuse():
-        spec = SimulationSpec(**_chosen(options, signature(SimulationSpec).parameters))
-    simulate(spec, **_chosen(options, ("seeds", "verbose", "json", "figure")))
+        spec = SimulationSpec(**chosen(options, signature(SimulationSpec).parameters))
+    simulate(spec, **chosen(options, ("seeds", "verbose", "json", "figure")))
 
 
 # -- arena -------------------------------------------------------------------------------------
@@ -167,9 +161,9 @@ def _run_sweep(options: argparse.Namespace) -> None:
 
     with refusing_misuse():
         sweeps = _runnable(load_sweeps(options.spec), options.data_dir)
-    chosen = _chosen(options, ("n_jobs", "scheduler", "data_dir", "retry"))
+    how = chosen(options, ("n_jobs", "scheduler", "data_dir", "retry"))
     for sweep in sweeps:
-        run_and_print(sweep, options.out, **chosen)
+        run_and_print(sweep, options.out, **how)
 
 
 def _runnable(sweeps: "list[Sweep]", data_dir: Path | None) -> "list[Sweep]":

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thresher.cli.values import choices, new_file_ending_in, noise_rate, whole_number
-from thresher.cli.verb import Misuse, Verb
+from thresher.cli.verb import Misuse, Verb, chosen
 from thresher.errors import ThresherError
 from thresher.memory import return_arrays_at_once
 
@@ -79,27 +79,14 @@ def _examine(options: argparse.Namespace) -> "Findings":
     if options.sparsity is not None and len(options.sparsity) > 1:
         raise Misuse("--sparsity takes one number or 'all'; use --choose for several")
     _refuse_to_overwrite(options.file, out=options.out, report=options.report)
-    table = read_with_progress(
-        options.file,
-        label=options.label,
-        id_column=options.id_column,
-        one_hot=options.one_hot,
-    )
+    columns = chosen(options, ("label", "id_column", "one_hot"))
+    table = read_with_progress(options.file, **columns)
     for name in numbering_columns(table):
-        warnings.warn(
-            f"column {name!r} looks like row numbers; if so, pass --id-column {name}",
-            UserWarning,
-            stacklevel=1,
-        )
-    chosen = options.sparsity or options.choose
-    return auditing.examine(
-        table,
-        name=options.file.name,
-        noise_rate=options.noise_rate,
-        seed=options.seed,
-        verbose=True,
-        **({"sparsities": chosen} if chosen else {}),
-    )
+        remark = f"column {name!r} looks like row numbers; if so, pass --id-column {name}"
+        warnings.warn(remark, UserWarning, stacklevel=1)
+    how = {"name": options.file.name, "verbose": True, **chosen(options, ("noise_rate", "seed"))}
+    sparsities = options.sparsity or options.choose
+    return auditing.examine(table, **how, **({"sparsities": sparsities} if sparsities else {}))
 
 
 def _finish(findings: "Findings", options: argparse.Namespace, text: str, kind: str) -> None:
@@ -149,7 +136,7 @@ def _predict(options: argparse.Namespace) -> None:
         learn = "thresher learn FILE --out MODEL.json"
         raise ThresherError(f"{options.model}: no such model file; write one with '{learn}'")
     model = load_model(options.model)
-    columns = {"id_column": options.id_column, "label": options.label}
+    columns = chosen(options, ("id_column", "label"))
     print(predict_file(model, options.file, options.out, **columns))
     print(f"Predictions: {options.out}")
 

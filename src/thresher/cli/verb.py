@@ -1,10 +1,10 @@
 """A verb of the command line, and how verbs are added to a parser."""
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 MISUSE = 2  # the exit code
 
@@ -57,6 +57,17 @@ def refusing_misuse() -> Iterator[None]:
         yield
     except (TypeError, ValueError) as error:
         raise Misuse(str(error)) from error
+
+
+def chosen(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    """The options of these names, as arguments for the library.
+
+    Examples
+    --------
+    >>> chosen(argparse.Namespace(sparsity=3, debug=False), ["sparsity", "noise_rate"])
+    {'sparsity': 3}
+    """
+    return {name: getattr(options, name) for name in names if hasattr(options, name)}
 
 
 def add_verbs(parser: argparse.ArgumentParser, verbs: Sequence[Verb]) -> None:

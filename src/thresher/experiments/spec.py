@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.learning import PracticalSchedule, Task, plan
+from thresher.learning import PracticalSchedule, Task
 from thresher.rivals.classifiers import CLASSIFIERS
 from thresher.rivals.methods import METHODS, MISSING
 from thresher.simulate import ADVERSARIES, POISON_STRENGTHS, Adversary
@@ -114,13 +114,8 @@ class SimulationSpec:
 
     def label_floor(self, error: float) -> float:
         """About how many labels any active learner needs for this error, as in `plan`."""
-        answer = plan(
-            n_features=self.n_features,
-            sparsity=self.sparsity,
-            target_error=min(max(error, 1e-9), 0.5),
-            noise_rate=0.0,
-        )
-        return answer.label_floor
+        clipped = min(max(error, 1e-9), 0.5)
+        return self.sparsity * (math.log2(self.n_features / self.sparsity) - math.log2(clipped))
 
     def make_adversary(self) -> Adversary | None:
         """Who makes the dirty rows."""

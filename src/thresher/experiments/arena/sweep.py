@@ -7,6 +7,7 @@ import itertools
 import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -31,6 +32,16 @@ LEARNER_KEYS = {"schedule", *LATER}  # of the spec; a learner has a name as well
 _FIELDS = SimulationSpec.__dataclass_fields__.keys() | TableSpec.__dataclass_fields__.keys()
 SPEC_KEYS = _FIELDS - LEARNER_KEYS
 _KEYS = {"title", "about", "seeds", "pilot_seeds", "time_limit", "learners", *KINDS}
+
+
+@contextmanager
+def _naming(what: str) -> Iterator[None]:
+    """Inside the block, errors about parameters begin with what they are about."""
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{what}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -96,28 +107,21 @@ class Sweep:
         TypeError, ValueError : its content is invalid
         """
         content = _parse(text, origin)
-        try:
-            return cls._of(content, name, text)
-        except (TypeError, ValueError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"{origin}: {error}") from error
-
-    @classmethod
-    def _of(cls, content: Mapping[str, Any], name: str, text: str) -> Self:
-        check_keys(content, _KEYS, "the file")
-        seeds, pilot_seeds = _seeds(content)
-        return cls(
-            name=name,
-            title=_string(content, "title", name),
-            about=_string(content, "about", "").strip(),
-            seeds=seeds,
-            pilot_seeds=pilot_seeds,
-            time_limit=check_positive(content.get("time_limit", 600.0), "time_limit"),
-            entries=expand_blocks(content, len(seeds) + len(pilot_seeds)),
-            skipped=skipped_methods(content),
-            hash=fingerprint(content),
-            text=text,
-        )
+        with _naming(origin):
+            check_keys(content, _KEYS, "the file")
+            seeds, pilot_seeds = _seeds(content)
+            return cls(
+                name=name,
+                title=_string(content, "title", name),
+                about=_string(content, "about", "").strip(),
+                seeds=seeds,
+                pilot_seeds=pilot_seeds,
+                time_limit=check_positive(content.get("time_limit", 600.0), "time_limit"),
+                entries=expand_blocks(content, len(seeds) + len(pilot_seeds)),
+                skipped=skipped_methods(content),
+                hash=fingerprint(content),
+                text=text,
+            )
 
     def runs(
         self, seeds: Sequence[int], entries: Sequence[tuple[str, Spec]] | None = None
@@ -142,18 +146,10 @@ class Sweep:
 
     def without_tables(self, names: Sequence[str]) -> Self:
         """The sweep without the runs on these tables, which it then names as skipped."""
-        kept = (
-            (learner, spec)
-            for learner, spec in self.entries
-            if not (isinstance(spec, TableSpec) and spec.table in names)
-        )
-        skipped = {f"the table {name}": f"a file {name}.* in the data folder" for name in names}
-        return replace(
-            self,
-            entries=tuple(kept),
-            skipped={**self.skipped, **skipped},
-            skipped_tables=(*self.skipped_tables, *names),
-        )
+        kept = tuple(e for e in self.entries if getattr(e[1], "table", None) not in names)
+        missing = {f"the table {name}": f"a file {name}.* in the data folder" for name in names}
+        tables = (*self.skipped_tables, *names)
+        return replace(self, entries=kept, skipped=self.skipped | missing, skipped_tables=tables)
 
 
 def shipped_names() -> list[str]:
@@ -226,10 +222,8 @@ def _seeds(content: Mapping[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...]
     """The seeds that count and the pilot seeds; no seed is both."""
     found = {"seeds": parse_seeds("10"), "pilot_seeds": ()}
     for key in found.keys() & content.keys():
-        try:
+        with _naming(key):
             found[key] = parse_seeds(str(content[key]))
-        except ValueError as error:
-            raise ValueError(f"{key}: {error}") from error
     both = sorted(set(found["seeds"]) & set(found["pilot_seeds"]))
     if both:  # a strength that was chosen on a seed looks worse on it than it is
         raise ValueError(f"seed {both[0]} is among both seeds and pilot_seeds")
@@ -290,14 +284,11 @@ def _make_spec(blocks: Sequence[Mapping[str, Any]], learner: Mapping[str, Any]) 
         raise ValueError(f"every world needs {' and '.join(lacking)}, or a table")
     if merged.get("noise_rate", 0) == 0:  # no adversary has anything to do
         merged.update(adversary=NO_ADVERSARY, strength=None)
-    try:
+    values = (f"{name} = {value}" for name, value in merged.items() if value is not None)
+    with _naming(", ".join(values)):
         if "table" in merged:
             return _table_spec(merged, learner)
         return SimulationSpec(**merged, **learner)
-    except (TypeError, ValueError, OverflowError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        values = (f"{name} = {value}" for name, value in merged.items() if value is not None)
-        raise kind(f"{', '.join(values)}: {error}") from error
 
 
 def _table_spec(values: Mapping[str, Any], learner: Mapping[str, Any]) -> TableSpec:

@@ -4,7 +4,7 @@ Each function of `FIGURES` gives the figures for which a summary has what they n
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -44,21 +44,16 @@ def worst_case_by_noise(summary: Summary) -> Iterator[Figure]:
         worst = worst_cases(cells)
         floor = () if cells["table"].iloc[0] is not None else _noise_floor(worst)
         promise = "no method can guarantee less than Kearns and Li's floor, η/(2(1 − η))"
-        yield Figure(
-            name="worst case by noise",
-            title="Worst case over the suite of attacks",
-            caption=panel.sentences(
-                "The largest median error over all attacks, at each noise rate",
-                promise if floor else "",
-                name,
-                panel.how_measured(summary, cells),
-            ),
-            panels=(Panel("", panel.curves_of(worst, "noise_rate"), floor),),
-            x=panel.NOISE,
-            y=panel.ERROR,
-            size=panel.LARGE,
-            floor_label="Kearns and Li's floor",
+        caption = panel.sentences(
+            "The largest median error over all attacks, at each noise rate",
+            promise if floor else "",
+            name,
+            panel.how_measured(summary, cells),
         )
+        panels = (Panel("", panel.curves_of(worst, "noise_rate"), floor),)
+        axes = panel.NOISE, panel.ERROR, panel.LARGE, "Kearns and Li's floor"
+        title = "Worst case over the suite of attacks"
+        yield Figure("worst case by noise", title, caption, panels, *axes)
 
 
 def error_by_noise(summary: Summary) -> Iterator[Figure]:
@@ -124,16 +119,9 @@ def error_by_labels(summary: Summary) -> Iterator[Figure]:
                 name,
                 panel.how_measured(summary, cells),
             )
-            yield Figure(
-                name="error by labels",
-                title="Error against labels",
-                caption=caption,
-                panels=panels,
-                x=panel.LABELS,
-                y=panel.ERROR,
-                size=panel.LARGE if len(panels) == 1 else panel.MIDDLE,
-                floor_label=LABEL_FLOOR,
-            )
+            size = panel.LARGE if len(panels) == 1 else panel.MIDDLE
+            axes = panel.LABELS, panel.ERROR, size, LABEL_FLOOR
+            yield Figure("error by labels", "Error against labels", caption, panels, *axes)
 
 
 def _label_panels(cells: pd.DataFrame) -> Iterator[Panel]:
@@ -169,20 +157,11 @@ def label_floor(n_features: int, sparsity: int, error: float) -> float:
 # -- labels needed -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Direction:
-    """One of the ways in which a problem may grow."""
-
-    field: str
-    label: str
-    measure: Callable[[float], float] = float
-    write: Callable[[float], str] = "{:,.0f}".format
-
-
-_DIRECTIONS = (
-    _Direction("sparsity", "sparsity s"),
-    _Direction("n_features", "features d"),
-    _Direction("target_error", "1/error", lambda error: 1 / error, "{:.3g}".format),
+# In which ways a problem may grow: the field, its size, and how the axis names and writes it.
+_DIRECTIONS: tuple[tuple[str, Callable[[float], float], str, Callable[[float], str]], ...] = (
+    ("sparsity", float, "sparsity s", "{:,.0f}".format),
+    ("n_features", float, "features d", "{:,.0f}".format),
+    ("target_error", lambda error: 1 / error, "1/error", "{:.3g}".format),
 )
 _SYMBOLS = {"n_features": "d = {:,}", "sparsity": "s = {:,}", "target_error": "ε = {:g}"}
 
@@ -192,7 +171,7 @@ def labels_by_size(summary: Summary) -> Iterator[Figure]:
     for name, cells in panel.settings_of(summary, {*PROBLEM, "noise_rate", "label_budget"}):
         ladders = cells[cells["target_error"].notna() & cells["label_budget"].notna()]
         needed = labels_needed(ladders)
-        panels = tuple(one for each in _DIRECTIONS for one in _size_panels(each, needed))
+        panels = tuple(one for each in _DIRECTIONS for one in _size_panels(needed, *each))
         if panels:
             caption = panel.sentences(
                 "The labels paid with the least budget with which 8 of 10 seeds reach the target "
@@ -243,15 +222,21 @@ def exponent(x: Sequence[float], y: Sequence[float]) -> float:
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 
 
-def _size_panels(direction: _Direction, needed: pd.DataFrame) -> Iterator[Panel]:
+def _size_panels(
+    needed: pd.DataFrame,
+    field: str,
+    measure: Callable[[float], float],
+    label: str,
+    write: Callable[[float], str],
+) -> Iterator[Panel]:
     """A panel of the largest family of problems that grow in this direction alone, if any do."""
-    rest = [name for name in PROBLEM if name != direction.field]
+    rest = [name for name in PROBLEM if name != field]
     problems = needed.drop_duplicates(PROBLEM)
     if problems.empty:
         return
     largest = problems.groupby(rest, sort=False)["labels"].transform("size").idxmax()
     family = needed[(needed[rest] == needed.loc[largest, rest]).all(axis=1)]
-    family = family.assign(size=family[direction.field].map(direction.measure))
+    family = family.assign(size=family[field].map(measure))
     family = family.sort_values("size", kind="stable")
     sizes = family.drop_duplicates("size")
     if len(sizes) < 2:
@@ -262,7 +247,7 @@ def _size_panels(direction: _Direction, needed: pd.DataFrame) -> Iterator[Panel]
         title,
         tuple(_with_exponent(curve) for curve in panel.curves_of(family, "size", "labels")),
         floor=tuple(zip(sizes["size"], floors)),
-        x=Axis(direction.label, "log", direction.write, tuple(sizes["size"])),
+        x=Axis(label, "log", write, tuple(sizes["size"])),
     )
 
 
