@@ -9,7 +9,7 @@ import numpy as np
 from cells import GRAY, HERE, Row, attack_name, markdown, read_cells
 from matplotlib.figure import Figure
 
-from thresher.experiments.arena.figures.panel import style_of, title_of
+from thresher.experiments.arena.figures.sketch import style_of, title_of
 from thresher.experiments.spec import NO_ADVERSARY, THRESHER, SimulationSpec
 from thresher.rendering.palette import BLUE, RED
 

@@ -209,13 +209,6 @@ class RemainingVariance:
     n_features : of a direction, at most
     holds_for_trust : whether it holds for rows counted by their trust, or by their weights in the
         first phase only
-
-    Examples
-    --------
-    >>> bound = RemainingVariance(upper=4.0, optimum=3.9, outlier_fraction=0.1, share_removed=0.2,
-    ...                           n_features=11, holds_for_trust=True)
-    >>> bound.of_trusted_rows
-    5.0
     """
 
     upper: float

@@ -20,7 +20,7 @@ from thresher.experiments.arena.figures.kinds import (
     sparse_against_dense,
     worst_case_by_noise,
 )
-from thresher.experiments.arena.figures.panel import Curve, Figure, Panel, style_of
+from thresher.experiments.arena.figures.sketch import Curve, Figure, Panel, style_of
 from thresher.experiments.arena.summary import Summary
 from thresher.experiments.spec import SimulationSpec
 from thresher.rendering import palette

@@ -7,21 +7,11 @@ from typing import Any
 
 import pandas as pd
 
+from thresher.experiments.arena import summary as frames
 from thresher.experiments.arena.figures import figures_section
 from thresher.experiments.arena.run import NAME, read_records
 from thresher.experiments.arena.runner import skipped_file
-from thresher.experiments.arena.summary import (
-    COLUMNS,
-    WORLD_KEYS,
-    WORST_ERROR,
-    Summary,
-    arena_of,
-    describe,
-    hardest,
-    say_pilot,
-    write,
-    write_strength,
-)
+from thresher.experiments.arena.summary import COLUMNS, Summary, write
 from thresher.experiments.arena.sweep import Sweep
 from thresher.experiments.spec import format_seeds
 from thresher.files import write_text
@@ -57,7 +47,7 @@ def load_summaries(folder: str | Path) -> list[Summary]:
     """
     records = read_records(Path(folder) / NAME)
     specs = {path.stem: path for path in sorted(Path(folder).glob("*.toml"))}
-    named = dict.fromkeys(map(arena_of, records))
+    named = dict.fromkeys(map(frames.arena_of, records))
     sweeps = {name: _load_sweep(specs[name]) if name in specs else None for name in named | specs}
     return [
         Summary.of(name, sweep, records)
@@ -131,7 +121,7 @@ def _seeds(summary: Summary) -> str:
     seeds = format_seeds(summary.sweep.seeds)
     if not summary.sweep.pilot_seeds:
         return seeds
-    return f"{seeds}; {say_pilot(summary.sweep.pilot_seeds)} chose the strengths"
+    return f"{seeds}; {summary.sweep.pilot} chose the strengths"
 
 
 def _spec(summary: Summary) -> str:
@@ -158,8 +148,8 @@ def _worlds(summary: Summary) -> Iterator[Html]:
         return
     yield element("h2", "Worst cases")
     if summary.varying:
-        constant = [name for name in WORLD_KEYS if name not in summary.varying]
-        yield element("p", f"In every world: {describe(summary.cells.iloc[0], constant)}.")
+        constant = [name for name in frames.WORLD_KEYS if name not in summary.varying]
+        yield element("p", f"In every world: {frames.describe(summary.cells.iloc[0], constant)}.")
     yield element("p", _legend(summary), class_="quiet")
     for world, cells in summary.cells.groupby("world"):
         name = summary.name_world(cells.iloc[0])
@@ -179,8 +169,8 @@ def _legend(summary: Summary) -> str:
     )
     return (
         f"Each row shows an adversary at the strength with the largest median error{seeds}. "
-        f"Errors are on clean rows; a run that did not finish counts as guessing ({WORST_ERROR:g})."
-        f" {floor if (summary.cells['error_floor'] > 0).any() else ''}"
+        "Errors are on clean rows; a run that did not finish counts as guessing "
+        f"({frames.WORST_ERROR:g}). {floor if (summary.cells['error_floor'] > 0).any() else ''}"
         "Labels, draws and seconds are medians over the seeds; uncertified phases are sums. "
         f"{MARK} marks the worst of a column."
     )
@@ -206,7 +196,7 @@ def _table(cells: pd.DataFrame, label: str, *, with_suite: bool) -> Html:
         rows = [element("tr", head, class_="learner"), "\n"]
         rows += [_row(cell, cell["adversary"], worst) for cell in own.to_dict("records")]
         if with_suite and len(own) > 1:
-            rows += [_suite(cell) for cell in hardest(own, ["name"]).to_dict("records")]
+            rows += [_suite(cell) for cell in frames.hardest(own, ["name"]).to_dict("records")]
         bodies.append(element("tbody", *rows))
     return table(_HEAD, bodies, label=label)
 
@@ -227,7 +217,7 @@ def _row(
 ) -> Html:
     texts = {name: write(name, cell[name]) for name in COLUMNS}
     numbers = (_number(text, is_worst=text == worst.get(name)) for name, text in texts.items())
-    strength, n_runs = _number(write_strength(cell)), _number(count(cell["n_runs"]))
+    strength, n_runs = _number(frames.write_strength(cell)), _number(count(cell["n_runs"]))
     first = element("th", head, scope="row")
     return join([element("tr", first, strength, *numbers, n_runs, **attributes), "\n"])
 
@@ -253,7 +243,7 @@ def _failures(summary: Summary) -> Html:
 
 
 def _failure(summary: Summary, run: Mapping[str, Any], seeds: Iterable[int]) -> Html:
-    strength = "" if run["strength"] is None else f" {write_strength(run)}"
+    strength = "" if run["strength"] is None else f" {frames.write_strength(run)}"
     noun = "seeds" if len(list(seeds)) > 1 else "seed"
     parts = (
         f"{run['name']} against {run['adversary']}{strength}",

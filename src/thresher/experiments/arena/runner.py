@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from thresher.experiments.arena.processes import Execute, workers
-from thresher.experiments.arena.run import (
-    NAME,
-    FlatRecord,
-    RecordFile,
-    Run,
-    Spec,
-    latest_records,
-)
+from thresher.experiments.arena.run import NAME, FlatRecord, RecordFile, Run, latest_records
 from thresher.experiments.arena.sweep import Sweep
 from thresher.table_files import find_table
 from thresher.validation import check_count
@@ -137,12 +130,12 @@ class _Rounds:
 
     def final(self, pilot: Sequence[Run]) -> list[Run]:
         """The runs that count, at the strengths that the pilot records so far speak for."""
-        entries: Sequence[tuple[str, Spec]] = self.sweep.entries
-        if pilot:
-            # Here: every process imports this module, and pandas takes long.
-            from thresher.experiments.arena.summary import worst_strengths
+        if not pilot:
+            return self.sweep.runs(self.sweep.seeds)
+        # Here: every process imports this module, and pandas takes long.
+        from thresher.experiments.arena.summary import worst_strengths
 
-            entries = worst_strengths(entries, pilot, self.known)
+        entries = worst_strengths(self.sweep.entries, pilot, self.known)
         return self.sweep.runs(self.sweep.seeds, entries)
 
     def complete(self, runs: Sequence[Run], n_later: int) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Self
 from thresher.errors import ThresherError
 from thresher.experiments.arena.run import FlatRecord, Run, Spec, latest_records
 from thresher.experiments.arena.sweep import Sweep
-from thresher.experiments.spec import LATER, SimulationSpec, TableSpec, format_seeds
+from thresher.experiments.spec import LATER, SimulationSpec, TableSpec
 from thresher.files import write_text
 from thresher.rendering.text import decimals, rate
 from thresher.wording import MISSING, count
@@ -309,17 +309,6 @@ def write(column: str, value: float | None) -> str:
 def write_strength(cell: Mapping[str, Any]) -> str:
     """The adversary's strength as text."""
     return MISSING if cell["strength"] is None else f"{cell['strength']:g}"
-
-
-def say_pilot(seeds: Sequence[int]) -> str:
-    """The pilot seeds with their name.
-
-    Examples
-    --------
-    >>> say_pilot([100]), say_pilot([100, 101])
-    ('pilot seed 100', 'pilot seeds 100-101')
-    """
-    return f"pilot seed{'s' if len(seeds) > 1 else ''} {format_seeds(seeds)}"
 
 
 def _say(name: str, value: Any) -> str:

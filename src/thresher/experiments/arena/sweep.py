@@ -20,6 +20,7 @@ from thresher.experiments.spec import (
     THRESHER,
     SimulationSpec,
     TableSpec,
+    format_seeds,
     parse_seeds,
 )
 from thresher.rivals.methods import MISSING
@@ -137,6 +138,13 @@ class Sweep:
             return len(self.seeds) * len(self.entries)
         n_families = len({Run(learner, spec, 0).family for learner, spec in self.entries})
         return len(self.pilot_seeds) * len(self.entries) + len(self.seeds) * n_families
+
+    @property
+    def pilot(self) -> str:
+        """The pilot seeds with their name."""
+        return (
+            f"pilot seed{'s' if len(self.pilot_seeds) > 1 else ''} {format_seeds(self.pilot_seeds)}"
+        )
 
     @property
     def tables(self) -> list[str]:

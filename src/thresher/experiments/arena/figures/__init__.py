@@ -1,7 +1,7 @@
 """The figures of a sweep, from its records alone.
 
 kinds.py     every kind of figure: which numbers of the summary become which curves
-panel.py     what a figure is before it is drawn, and each learner's color, marker and line
+sketch.py    what a figure is before it is drawn, and each learner's color, marker and line
 drawing.py   panels as matplotlib figures, and all figures as a section of the report
 
 A new figure is a function in `kinds.py`, listed in its `FIGURES`.

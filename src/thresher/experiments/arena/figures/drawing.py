@@ -8,16 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from thresher.experiments.arena.figures import sketch
 from thresher.experiments.arena.figures.kinds import figures_of, ratios_to_best
-from thresher.experiments.arena.figures.panel import (
-    SMALLEST_ERROR,
-    Axis,
-    Curve,
-    Figure,
-    Panel,
-    style_of,
-    title_of,
-)
+from thresher.experiments.arena.figures.sketch import Axis, Curve, Figure, Panel
 from thresher.experiments.arena.summary import Summary
 from thresher.experiments.spec import THRESHER
 from thresher.rendering import html
@@ -71,7 +64,7 @@ def _explain(ranked: Sequence[str]) -> Iterator[Html]:
             "errors over all cells are drawn in color. The others are thin gray lines; from best "
             "to worst, those with more labels last: "
         )
-        yield element("p", f"{text}{', '.join(map(title_of, others))}.")
+        yield element("p", f"{text}{', '.join(map(sketch.title_of, others))}.")
 
 
 def _figure(figure: Figure, ranked: Sequence[str]) -> Html:
@@ -92,8 +85,8 @@ def _legend(figure: Figure, ranked: Sequence[str]) -> Iterator[Html]:
     seen = {curve.learner for panel in figure.panels for curve in panel.curves}
     for name in ranked[:MAX_IN_COLOR]:
         if name in seen:
-            text = style_of(name).words
-            yield element("li", as_image(_sample(_look(name)), text), title_of(name))
+            text = sketch.style_of(name).words
+            yield element("li", as_image(_sample(_look(name)), text), sketch.title_of(name))
     if any(panel.floor for panel in figure.panels):
         sample = as_image(_sample(FLOOR), "dashed black line without markers")
         yield element("li", sample, figure.floor_label)
@@ -122,7 +115,7 @@ def draw_panel(figure: Figure, panel: Panel, in_color: Collection[str]) -> Any:
 
     Examples
     --------
-    >>> from thresher.experiments.arena.figures.panel import ERROR, NOISE
+    >>> from thresher.experiments.arena.figures.sketch import ERROR, NOISE
     >>> panel = Panel("label-flip", (Curve("thresher", ((0.0, 0.1), (0.05, 0.2))),))
     >>> figure = Figure("noise", "Error", "", (panel,), NOISE, ERROR)
     >>> axes = draw_panel(figure, panel, ["thresher"]).axes[0]
@@ -151,12 +144,12 @@ def _draw_curve(
         low, high = np.array(curve.ranges).T
         axes.vlines(x, low, high, color=look["color"], linewidth=1.2, alpha=0.6, zorder=2.2)
     every = max(1, -(-len(x) // N_MARKERS))
-    y = np.maximum(y, SMALLEST_ERROR) if axes.get_yscale() == "log" else y
+    y = np.maximum(y, sketch.SMALLEST_ERROR) if axes.get_yscale() == "log" else y
     axes.plot(x, y, markevery=every, drawstyle=drawstyle, **look)
 
 
 def _look(learner: str) -> dict[str, Any]:
-    style, is_ours = style_of(learner), learner == THRESHER
+    style, is_ours = sketch.style_of(learner), learner == THRESHER
     is_star = style.marker == "*" or isinstance(style.marker, tuple)  # most of it is air
     return {
         "color": style.color,
@@ -208,7 +201,7 @@ def _limits(figure: Figure) -> tuple[float, float]:
     lines = [*(panel.floor for panel in figure.panels), *(curve.points for curve in curves)]
     heights = [y for line in lines for _, y in line]
     heights += [bound for curve in curves for pair in curve.ranges for bound in pair]
-    low, high = max(min(heights), SMALLEST_ERROR), max(*heights, SMALLEST_ERROR)
+    low, high = max(min(heights), sketch.SMALLEST_ERROR), max(*heights, sketch.SMALLEST_ERROR)
     room = max((high / low) ** 0.06, 1.1)
     return low / room, high * room
 
@@ -224,6 +217,6 @@ def _write_notes(figure: Any, axes: Any, curves: list[Curve]) -> None:
         height = axes.transData.transform(curve.points[-1])[1] * scale
         place = max(height, last + NOTE_GAP)
         last = place
-        style = {"color": style_of(curve.learner).color, "va": "center", "fontsize": 9}
+        style = {"color": sketch.style_of(curve.learner).color, "va": "center", "fontsize": 9}
         where = {"textcoords": "offset points", "annotation_clip": False}
         axes.annotate(curve.note, curve.points[-1], (7, place - height), **where, **style)

@@ -9,15 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from thresher.experiments.arena.figures import panel
-from thresher.experiments.arena.figures.panel import Axis, Curve, Figure, Panel, Points
-from thresher.experiments.arena.summary import (
-    WORST_ERROR,
-    Summary,
-    cell_keys,
-    describe,
-    worst_cases,
-)
+from thresher.experiments.arena import summary as frames
+from thresher.experiments.arena.figures import sketch
+from thresher.experiments.arena.figures.sketch import Axis, Curve, Figure, Panel, Points
+from thresher.experiments.arena.summary import Summary
 from thresher.experiments.spec import NO_ADVERSARY, THRESHER, SimulationSpec
 from thresher.wording import count
 
@@ -41,17 +36,17 @@ def figures_of(summary: Summary) -> list[Figure]:
 def worst_case_by_noise(summary: Summary) -> Iterator[Figure]:
     """The largest median error over all attacks, and Kearns and Li's floor."""
     for name, cells in _noise_ladders(summary):
-        worst = worst_cases(cells)
+        worst = frames.worst_cases(cells)
         floor = () if cells["table"].iloc[0] is not None else _noise_floor(worst)
         promise = "no method can guarantee less than Kearns and Li's floor, η/(2(1 − η))"
-        caption = panel.sentences(
+        caption = sketch.sentences(
             "The largest median error over all attacks, at each noise rate",
             promise if floor else "",
             name,
-            panel.how_measured(summary, cells),
+            sketch.how_measured(summary, cells),
         )
-        panels = (Panel("", panel.curves_of(worst, "noise_rate"), floor),)
-        axes = panel.NOISE, panel.ERROR, panel.LARGE, "Kearns and Li's floor"
+        panels = (Panel("", sketch.curves_of(worst, "noise_rate"), floor),)
+        axes = sketch.NOISE, sketch.ERROR, sketch.LARGE, "Kearns and Li's floor"
         title = "Worst case over the suite of attacks"
         yield Figure("worst case by noise", title, caption, panels, *axes)
 
@@ -63,16 +58,16 @@ def error_by_noise(summary: Summary) -> Iterator[Figure]:
         # Without noise there is no attack: that cell begins every curve.
         parts = [(a, cells[cells["adversary"].isin([a, NO_ADVERSARY])]) for a in attacks]
         panels = tuple(
-            Panel(attack, panel.curves_of(part, "noise_rate"))
+            Panel(attack, sketch.curves_of(part, "noise_rate"))
             for attack, part in parts
             if part["world"].nunique() > 1
         )
-        caption = panel.sentences(
-            "One panel for each attack", name, panel.how_measured(summary, cells)
+        caption = sketch.sentences(
+            "One panel for each attack", name, sketch.how_measured(summary, cells)
         )
         title = "Error against noise rate, attack by attack"
         if panels:
-            yield Figure("error by noise", title, caption, panels, panel.NOISE, panel.ERROR)
+            yield Figure("error by noise", title, caption, panels, sketch.NOISE, sketch.ERROR)
 
 
 def _noise_ladders(summary: Summary) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -81,14 +76,14 @@ def _noise_ladders(summary: Summary) -> Iterator[tuple[str, pd.DataFrame]]:
     Where budgets differ as well, the largest of those with the most noise rates is shown: error
     against labels is another figure.
     """
-    for _, cells in panel.settings_of(summary, {"noise_rate", "label_budget"}):
+    for _, cells in sketch.settings_of(summary, {"noise_rate", "label_budget"}):
         budgets = cells["label_budget"].astype(float).fillna(np.inf)
         n_rates = cells["world"].groupby(budgets).nunique()
         fullest = n_rates[n_rates == n_rates.max()].index.max()
         ladder = cells[budgets == fullest].sort_values("noise_rate", kind="stable")
         if n_rates.max() > 1:
             names = [name for name in summary.varying if name != "noise_rate"]
-            yield describe(ladder.iloc[0], names), ladder
+            yield frames.describe(ladder.iloc[0], names), ladder
 
 
 def _noise_floor(worst: pd.DataFrame) -> Points:
@@ -108,19 +103,19 @@ def error_by_labels(summary: Summary) -> Iterator[Figure]:
     Worlds with a target error are left out: they say how many labels are needed, which is another
     figure.
     """
-    for name, cells in panel.settings_of(summary, {"noise_rate", "label_budget"}):
+    for name, cells in sketch.settings_of(summary, {"noise_rate", "label_budget"}):
         panels = tuple(_label_panels(cells))
         if panels and cells["target_error"].iloc[0] is None:
-            caption = panel.sentences(
+            caption = sketch.sentences(
                 "The largest median error over all attacks, against the labels paid with each "
                 "budget, one panel for each noise rate",
                 "The floor is s(log2(1/ε) + log2(d/s)) for an error of ε: about what any active "
                 "learner needs, even without noise",
                 name,
-                panel.how_measured(summary, cells),
+                sketch.how_measured(summary, cells),
             )
-            size = panel.LARGE if len(panels) == 1 else panel.MIDDLE
-            axes = panel.LABELS, panel.ERROR, size, LABEL_FLOOR
+            size = sketch.LARGE if len(panels) == 1 else sketch.MIDDLE
+            axes = sketch.LABELS, sketch.ERROR, size, LABEL_FLOOR
             yield Figure("error by labels", "Error against labels", caption, panels, *axes)
 
 
@@ -128,18 +123,18 @@ def _label_panels(cells: pd.DataFrame) -> Iterator[Panel]:
     budgeted = cells[cells["label_budget"].notna()].sort_values("label_budget", kind="stable")
     for rate, here in budgeted.groupby("noise_rate"):
         if here["world"].nunique() > 1:
-            worst = worst_cases(here)
+            worst = frames.worst_cases(here)
             # Where no run recorded its labels, all that it might have paid.
             most = (worst["label_budget"] * worst["budget_factor"]).astype(float)
-            curves = panel.curves_of(worst.assign(paid=worst["n_labels"].fillna(most)), "paid")
+            curves = sketch.curves_of(worst.assign(paid=worst["n_labels"].fillna(most)), "paid")
             yield Panel(f"noise rate {100 * rate:.3g}%", curves, _label_floor(worst))
 
 
 def _label_floor(worst: pd.DataFrame) -> Points:
     """The floor at every error from guessing to a bit less than the least one measured."""
     n_features, sparsity = worst[["n_features", "sparsity"]].iloc[0]
-    least = max(0.8 * worst["median_error"].min(), panel.SMALLEST_ERROR)
-    errors = np.geomspace(least, WORST_ERROR, 60)[::-1].tolist()
+    least = max(0.8 * worst["median_error"].min(), sketch.SMALLEST_ERROR)
+    errors = np.geomspace(least, frames.WORST_ERROR, 60)[::-1].tolist()
     return tuple((label_floor(n_features, sparsity, error), error) for error in errors)
 
 
@@ -168,22 +163,22 @@ _SYMBOLS = {"n_features": "d = {:,}", "sparsity": "s = {:,}", "target_error": "�
 
 def labels_by_size(summary: Summary) -> Iterator[Figure]:
     """The labels needed, one panel for each direction in which there are at least two problems."""
-    for name, cells in panel.settings_of(summary, {*PROBLEM, "noise_rate", "label_budget"}):
+    for name, cells in sketch.settings_of(summary, {*PROBLEM, "noise_rate", "label_budget"}):
         ladders = cells[cells["target_error"].notna() & cells["label_budget"].notna()]
         needed = labels_needed(ladders)
-        panels = tuple(one for each in _DIRECTIONS for one in _size_panels(needed, *each))
+        panels = tuple(panel for each in _DIRECTIONS for panel in _size_panels(needed, *each))
         if panels:
-            caption = panel.sentences(
+            caption = sketch.sentences(
                 "The labels paid with the least budget with which 8 of 10 seeds reach the target "
                 "error, under every attack, and with every larger budget",
                 "the number at the end of a curve is the exponent of the power law that fits best",
                 "the floor is s(log2(1/ε) + log2(d/s)) labels for an error of ε",
                 name,
-                panel.how_measured(summary, ladders),
+                sketch.how_measured(summary, ladders),
             )
             title, x = "Labels needed as the problem grows", Axis("size", "log", "{:g}".format)
-            y = Axis("labels needed", "log", panel.LABELS.write)
-            yield Figure("labels needed", title, caption, panels, x, y, panel.SMALL, LABEL_FLOOR)
+            y = Axis("labels needed", "log", sketch.LABELS.write)
+            yield Figure("labels needed", title, caption, panels, x, y, sketch.SMALL, LABEL_FLOOR)
 
 
 def labels_needed(cells: pd.DataFrame) -> pd.DataFrame:
@@ -245,7 +240,7 @@ def _size_panels(
     floors = [label_floor(*values) for values in sizes[PROBLEM].itertuples(index=False)]
     yield Panel(
         title,
-        tuple(_with_exponent(curve) for curve in panel.curves_of(family, "size", "labels")),
+        tuple(_with_exponent(curve) for curve in sketch.curves_of(family, "size", "labels")),
         floor=tuple(zip(sizes["size"], floors)),
         x=Axis(label, "log", write, tuple(sizes["size"])),
     )
@@ -269,23 +264,23 @@ def sparse_against_dense(summary: Summary) -> Iterator[Figure]:
     is_spike = cells["adversary"].astype(str).str.startswith(SPIKE) & cells["strength"].notna()
     spikes = _in_pairs(cells[is_spike & (cells["method"] == THRESHER)])
     for _, here in spikes.groupby("world", sort=False):
-        caption = panel.sentences(
+        caption = sketch.sentences(
             "Learners that differ only in how they look for outliers: along few features, or along "
             "all of them",
             "at κ = 1, dense removal can just notice the spike",
-            describe(here.iloc[0], summary.varying),
-            panel.say_seeds(here),
+            frames.describe(here.iloc[0], summary.varying),
+            sketch.say_seeds(here),
             "Vertical lines reach from the 10% to the 90% quantile",
-            panel.say_failures(here),
+            sketch.say_failures(here),
         )
         here = here.sort_values("strength", kind="stable")
         x = Axis("strength κ of the spike", "log", "{:g}".format, tuple(here["strength"].unique()))
         panels = tuple(
-            Panel(str(attack), panel.curves_of(part, "strength", spread=True))
+            Panel(str(attack), sketch.curves_of(part, "strength", spread=True))
             for attack, part in here.groupby("adversary", sort=False)
         )
         title = "Sparse against dense outlier removal, under a spike"
-        yield Figure("spike", title, caption, panels, x, panel.ERROR, panel.MIDDLE)
+        yield Figure("spike", title, caption, panels, x, sketch.ERROR, sketch.MIDDLE)
 
 
 def _in_pairs(cells: pd.DataFrame) -> pd.DataFrame:
@@ -293,7 +288,7 @@ def _in_pairs(cells: pd.DataFrame) -> pd.DataFrame:
     if SWITCH not in cells:
         return cells.iloc[:0]
     is_sparse = cells[SWITCH].where(cells[SWITCH].notna(), True).astype(bool)
-    rest = [key for key in cell_keys(cells) if key not in ("learner", SWITCH)]
+    rest = [key for key in frames.cell_keys(cells) if key not in ("learner", SWITCH)]
     n_kinds = is_sparse.groupby([cells[key] for key in rest], dropna=False).transform("nunique")
     return cells[n_kinds == 2]
 
@@ -318,18 +313,18 @@ def profile(summary: Summary) -> Iterator[Figure]:
     ratios = shared.assign(ratio=ratios_to_best(shared))
     end = 1.05 * min(LARGEST_FACTOR, float(ratios["ratio"].max()))
     curves = [_steps(name, own["ratio"], end) for name, own in ratios.groupby("name", sort=False)]
-    caption = panel.sentences(
+    caption = sketch.sentences(
         f"A cell is one attack in one world; there are {count(n_shared)}",
         "a learner's curve shows the share of cells in which its error is at most t times that of "
         "the best learner; at t = 1, how often it is the best. Higher is better",
         f"cells left out because they lack a learner: {count(n_lacking)}" if n_lacking else "",
-        panel.how_measured(summary, shared),
+        sketch.how_measured(summary, shared),
     )
     title = "How often each learner is close to the best"
     x = Axis("factor t", "log", "{:.3g}".format)
     y = Axis("share of cells within t of the best", "linear", "{:.0%}".format)
     panels = (Panel("", tuple(curves)),)
-    yield Figure("profile", title, caption, panels, x, y, panel.LARGE, "", "steps-post")
+    yield Figure("profile", title, caption, panels, x, y, sketch.LARGE, "", "steps-post")
 
 
 def ratios_to_best(cells: pd.DataFrame) -> pd.Series:
@@ -341,7 +336,7 @@ def ratios_to_best(cells: pd.DataFrame) -> pd.Series:
     >>> ratios_to_best(cells).tolist()
     [1.0, 2.0]
     """
-    errors = cells["median_error"].clip(lower=panel.SMALLEST_ERROR)
+    errors = cells["median_error"].clip(lower=sketch.SMALLEST_ERROR)
     return errors / errors.groupby([cells["world"], cells["adversary"]]).transform("min")
 
 

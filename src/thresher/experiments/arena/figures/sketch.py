@@ -8,13 +8,7 @@ from typing import Literal, TypeAlias
 
 import pandas as pd
 
-from thresher.experiments.arena.summary import (
-    WORLD_KEYS,
-    WORST_ERROR,
-    Summary,
-    describe,
-    say_pilot,
-)
+from thresher.experiments.arena.summary import WORLD_KEYS, WORST_ERROR, Summary, describe
 from thresher.experiments.spec import THRESHER
 from thresher.rendering import palette
 from thresher.rivals.methods import METHODS
@@ -111,8 +105,7 @@ class Figure:
     ----------
     name : of this kind of figure
     title, caption : what is shown, and how it was measured
-    panels : at least one
-    x, y : axes of every panel
+    panels, x, y : at least one panel, and the axes of all of them
     size : of a panel, in inches
     floor_label : what the floor is, if there is one
     drawstyle : of matplotlib's lines
@@ -197,8 +190,7 @@ def _strengths(summary: Summary, cells: pd.DataFrame) -> str:
         return ""
     if summary.sweep is None or not summary.sweep.pilot_seeds:
         return "each attack at the strength that was worst for the learner"
-    seeds = say_pilot(summary.sweep.pilot_seeds)
-    return f"strengths were chosen for each learner on {seeds}, not shown here"
+    return f"strengths were chosen for each learner on {summary.sweep.pilot}, not shown here"
 
 
 def say_failures(cells: pd.DataFrame) -> str:
@@ -248,13 +240,7 @@ _OPTIONS = re.compile(r", | \(")  # begins what follows a name
 
 @dataclass(frozen=True)
 class Style:
-    """How a learner is drawn.
-
-    Parameters
-    ----------
-    color, marker, line : for matplotlib
-    is_hollow : whether its markers are white inside
-    words : the same in words
+    """How a learner is drawn by matplotlib, and the same in words.
 
     Examples
     --------
