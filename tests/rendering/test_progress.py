@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from thresher.rendering.progress import Forecast, PlainLines, duration, progress
+from thresher.rendering.progress import Forecast, duration, plain_lines, progress
 
 
 def clock(*seconds: float):
@@ -32,7 +32,7 @@ def test_there_is_no_forecast_before_anything_is_done() -> None:
 
 
 def test_plain_lines_come_about_every_half_minute(capsys) -> None:
-    tell = PlainLines("runs", total=40, clock=clock(0, 10, 29, 31, 50, 62))
+    tell = plain_lines("runs", total=40, clock=clock(0, 10, 29, 31, 50, 62))
     for n_done in (0, 1, 2, 10, 12, 20):
         tell(n_done)
     assert capsys.readouterr().err.splitlines() == [

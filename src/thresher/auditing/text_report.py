@@ -9,7 +9,7 @@ from typing import Any
 from thresher.auditing import contents
 from thresher.auditing.examination import Findings
 from thresher.rendering.text import Column, format_columns
-from thresher.wording import one_line
+from thresher.wording import one_line, some
 
 MAX_FEATURES, MAX_ROWS = 20, 15  # lines of a table
 MAX_IDS = 1000
@@ -86,10 +86,8 @@ def _suspect_ids(findings: Findings) -> str:
     """The ids of all suspects, for other programs and for looking them up; nothing without any."""
     if not findings.suspects.size:
         return ""
-    ids = [str(value) for value in findings.table.ids[findings.suspects[:MAX_IDS]].tolist()]
-    n_left = findings.suspects.size - len(ids)
-    more = f" and {n_left:,} more" if n_left else ""
-    return _wrapped(f"Their ids, least trusted first: {', '.join(ids)}{more}", indent="  ")
+    ids = some(map(str, findings.table.ids[findings.suspects].tolist()), limit=MAX_IDS)
+    return _wrapped(f"Their ids, least trusted first: {ids}", indent="  ")
 
 
 def _groups(findings: Findings) -> str:

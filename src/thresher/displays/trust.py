@@ -110,7 +110,8 @@ class TrustDisplay:
         trust = np.clip(self.row_weights, 0.0, 1.0)  # rounding
         members = [trust[self.groups == name] for name in self.group_names]
         self.counts_ = np.array([np.histogram(part, edges)[0] for part in members])
-        labels = [_legend_text(name, m.size) for name, m in zip(self.group_names, members)]
+        names = ["" if name == ALL_ROWS else f": {one_line(name, 24)}" for name in self.group_names]
+        labels = [f"{count(m.size, 'row')}{name}" for name, m in zip(names, members)]
         self._draw_bars(axes, edges[:-1] + 0.05, 0.1, self.counts_, labels)
         canvas.use_logarithm(axes)
         canvas.explain(axes, 0.7, max(float(self.counts_.max(initial=0)), 10.0), "upper center")
@@ -213,8 +214,3 @@ def _check_groups(groups: Any, n_rows: int) -> NDArray[np.str_]:
     if n_groups > MAX_GROUPS:
         raise ValueError(f"groups must have at most {MAX_GROUPS} distinct labels, got {n_groups}")
     return texts
-
-
-def _legend_text(name: str, n_rows: int) -> str:
-    number = count(n_rows, "row")
-    return number if name == ALL_ROWS else f"{number}: {one_line(name, 24)}"

@@ -29,7 +29,7 @@ from thresher.estimators.cross_validation import (
 from thresher.estimators.halfspace import HalfspaceClassifier
 from thresher.estimators.model import HalfspaceModel
 from thresher.learning import PracticalSchedule
-from thresher.rendering.progress import Move, PlainLines, progress
+from thresher.rendering.progress import Move, plain_lines, progress
 from thresher.validation import check_noise_rate, check_switch
 
 T = TypeVar("T")
@@ -164,7 +164,7 @@ class HalfspaceClassifierCV(FittedHalfspace):
     def _bar(self, n_fits: int) -> AbstractContextManager[Move | None]:
         if not self.verbose:
             return nullcontext()
-        return progress("fits", n_fits, otherwise=PlainLines("fits", n_fits))
+        return progress("fits", n_fits, otherwise=plain_lines("fits", n_fits))
 
     def _make(self, sparsity: int, noise_rate: float, random_state: Any) -> HalfspaceClassifier:
         shared = {name: getattr(self, name) for name in SHARED}

@@ -4,7 +4,7 @@ import platform
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import asdict, fields
 from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import version
@@ -227,16 +227,9 @@ def _run_thresher(
     observe: Observer | None,
 ) -> dict[str, Any]:
     """Thresher's part of the record."""
-    task = spec.task
-    learner = ActiveLearner(
-        observed,
-        sparsity=task.sparsity,
-        noise_rate=task.noise_rate,
-        target_error=task.target_error,
-        label_budget=task.label_budget,
-        schedule=spec.make_schedule(),
-        random_state=rng,
-    )
+    known = asdict(spec.task)
+    del known["n_features"]  # the pool says so
+    learner = ActiveLearner(observed, schedule=spec.make_schedule(), random_state=rng, **known)
     message = _learn(learner, observed, clock, observe)
     phases = tuple(_phase_record(outcome, observed) for outcome in learner.phases_)
     return {

@@ -1,5 +1,6 @@
 """Progress of long work: a bar in a terminal, plain lines elsewhere."""
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -52,46 +53,32 @@ class Forecast:
         return f"about {duration(pace * max(self.total - n_done, 0))} left"
 
 
-@dataclass
-class PlainLines:
-    """A line on stderr about every half minute, for logs.
-
-    Parameters
-    ----------
-    what : the things that are counted
-    total : their number
-    clock : monotonic seconds
+def plain_lines(what: str, total: int, clock: Callable[[], float] = time.monotonic) -> Move:
+    """A function that prints a line on stderr about every half minute, for logs.
 
     Examples
     --------
     >>> from contextlib import redirect_stderr
     >>> seconds = iter([0.0, 20.0, 40.0])
-    >>> report = PlainLines("runs", total=40, clock=lambda: next(seconds))
+    >>> report = plain_lines("runs", total=40, clock=lambda: next(seconds))
     >>> with redirect_stderr(sys.stdout):
     ...     for n_done in (0, 10, 20):
     ...         report(n_done)
     20 of 40 runs, about 40 s left
     """
+    forecast, printed = Forecast(total), math.nan
 
-    what: str
-    total: int
-    clock: Callable[[], float] = time.monotonic
-    _printed: float | None = field(default=None, init=False)
-    _forecast: Forecast = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._forecast = Forecast(self.total)
-
-    def __call__(self, n_done: int) -> None:
-        """Print how much is done, unless a line was printed a moment ago."""
-        now = self.clock()
-        rest = self._forecast.say(n_done, now)
-        if self._printed is None:
-            self._printed = now
-        if now - self._printed >= LINE_EVERY:
-            self._printed = now
-            parts = [f"{n_done:,} of {self.total:,} {self.what}", *filter(None, [rest])]
+    def report(n_done: int) -> None:
+        nonlocal printed
+        now = clock()
+        rest = forecast.say(n_done, now)
+        printed = now if math.isnan(printed) else printed
+        if now - printed >= LINE_EVERY:
+            printed = now
+            parts = [f"{n_done:,} of {total:,} {what}", *filter(None, [rest])]
             print(", ".join(parts), file=sys.stderr, flush=True)
+
+    return report
 
 
 @contextmanager

@@ -77,7 +77,7 @@ def run_sweep(
         rounds.complete(pilot, n_later)
         final = rounds.final(pilot)
         rounds.complete(final, n_later=0)
-        return rounds.recorded([*pilot, *final])
+        return [known[run.id] for run in (*pilot, *final) if run.id in known]
 
 
 def missing_tables(sweep: Sweep, data_dir: str | Path | None) -> list[str]:
@@ -122,11 +122,6 @@ class _Rounds:
     def missing(self, runs: Iterable[Run]) -> list[Run]:
         """Those without a record."""
         return [run for run in runs if run.id not in self.known]
-
-    def recorded(self, runs: Iterable[Run]) -> list[FlatRecord]:
-        """The records that exist, in the order of the runs."""
-        ids = (run.id for run in runs)
-        return [self.known[run] for run in ids if run in self.known]
 
     def final(self, pilot: Sequence[Run]) -> list[Run]:
         """The runs that count, at the strengths that the pilot records so far speak for."""

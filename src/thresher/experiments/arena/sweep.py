@@ -142,9 +142,8 @@ class Sweep:
     @property
     def pilot(self) -> str:
         """The pilot seeds with their name."""
-        return (
-            f"pilot seed{'s' if len(self.pilot_seeds) > 1 else ''} {format_seeds(self.pilot_seeds)}"
-        )
+        noun = "pilot seeds" if len(self.pilot_seeds) > 1 else "pilot seed"
+        return f"{noun} {format_seeds(self.pilot_seeds)}"
 
     @property
     def tables(self) -> list[str]:

@@ -10,7 +10,7 @@ from thresher.experiments.arena.run import NAME, read_records
 from thresher.experiments.arena.runner import run_sweep
 from thresher.experiments.arena.summary import COLUMNS, Summary, write, write_strength
 from thresher.experiments.arena.sweep import Sweep
-from thresher.rendering.progress import PlainLines, progress
+from thresher.rendering.progress import plain_lines, progress
 from thresher.rendering.text import Column, format_columns
 from thresher.wording import count
 
@@ -40,7 +40,7 @@ def run_and_print(sweep: Sweep, folder: Path, *, retry: bool = False, **options:
         text += f", {count((~before.runs['is_finished']).sum())} of them to be repeated"
     print(f"{count(n_runs)} runs, {text}", end="\n\n", flush=True)
     try:
-        with progress("runs", n_runs, otherwise=PlainLines("runs", n_runs)) as move:
+        with progress("runs", n_runs, otherwise=plain_lines("runs", n_runs)) as move:
             options |= {"retry": retry, "observe": lambda _, n_left: move(n_runs - n_left)}
             records = run_sweep(sweep, folder, **options)
     except KeyboardInterrupt:
