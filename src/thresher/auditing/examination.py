@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.adversary import AdversaryBound
-from thresher.auditing.suspects import Group, Suspicion, agreement_of, find_groups
+from thresher.auditing.suspects import Group, Suspicion, agreement_of, dense, find_groups
 from thresher.estimators import HalfspaceClassifierCV, HalfspaceModel, PathPoint
 from thresher.estimators.adversary import bound_on_adversary
 from thresher.estimators.halfspace_cv import SPARSITIES
@@ -102,9 +102,8 @@ class Findings:
         """The features of the model that speak most against the label of a row."""
         model = self._model
         scaling = self.classifier.scaling_.take(model.support)
-        values = self.table.X[[row]][:, model.support]
-        dense = values.toarray() if is_sparse(values) else values
-        parts = (scaling.apply(np.asarray(dense, dtype=np.float64)) * model.weights)[0]
+        values = dense(self.table.X[[row]][:, model.support]).astype(np.float64)
+        parts = (scaling.apply(values) * model.weights)[0]
         against = parts * (-1.0 if self.labels[row] == self.classifier.classes_[1] else 1.0)
         order = np.argsort(-against, kind="stable")[:limit]
         return [int(model.support[j]) for j in order if against[j] > 0]

@@ -164,7 +164,7 @@ def _groups_of_class(
         if left.size < MIN_ROWS:
             return
         columns = _columns_of_most_excess(scaled, left, others)
-        rows = _dense(scaled[np.concatenate([left, others])][:, columns])
+        rows = dense(scaled[np.concatenate([left, others])][:, columns])
         view = around_class_medians(rows, np.ones(rows.shape[0]))
         here, elsewhere = view[: left.size], view[left.size :]
         direction = _direction(here, elsewhere)
@@ -205,8 +205,8 @@ def _contrasts(
         yield Contrast(
             feature=column[0],
             loading=float(direction[place]),
-            mean_here=float(np.mean(_dense(X[members][:, column]))),
-            mean_elsewhere=float(np.mean(_dense(X[others][:, column]))),
+            mean_here=float(np.mean(dense(X[members][:, column]))),
+            mean_elsewhere=float(np.mean(dense(X[others][:, column]))),
         )
 
 
@@ -221,5 +221,6 @@ def _mean_squares(rows: Rows) -> FloatArray:
     return np.asarray(squares.mean(axis=0)).ravel()
 
 
-def _dense(rows: Rows) -> FloatArray:
+def dense(rows: Rows) -> FloatArray:
+    """The rows as an array."""
     return np.asarray(rows.toarray() if is_sparse(rows) else rows)

@@ -92,9 +92,12 @@ class FeaturesDisplay:
         self.figure_ = self.ax_.figure
         if len(self.names):
             self._draw_bars()
-        else:
-            self.bars_: list[Any] = []
-            self._say_that_none_is_used()
+            return self
+        self.bars_: list[Any] = []
+        self.ax_.set_axis_off()
+        self.ax_.set_title("No coefficients")
+        text = "The model uses no feature:\nevery row gets the same label"
+        self.ax_.text(0.5, 0.5, text, transform=self.ax_.transAxes, ha="center", va="center")
         return self
 
     def _title(self) -> str:
@@ -133,9 +136,3 @@ class FeaturesDisplay:
         for text in legend.get_texts():
             text.set_parse_math(False)
         self.ax_.set_title(self._title(), pad=12 + LEGEND_POINTS * len(firsts))
-
-    def _say_that_none_is_used(self) -> None:
-        self.ax_.set_axis_off()
-        self.ax_.set_title("No coefficients")
-        text = "The model uses no feature:\nevery row gets the same label"
-        self.ax_.text(0.5, 0.5, text, transform=self.ax_.transAxes, ha="center", va="center")

@@ -65,8 +65,7 @@ def make_learner(method: str, noise_rate: float, seed: int) -> Any:
 def fit_quietly(model: Any, split: PoisonedSplit) -> float:
     """Fit without warnings; the CPU seconds it took."""
     start = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         model.fit(split.X, split.y)
     return time.process_time() - start
 

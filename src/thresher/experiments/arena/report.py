@@ -196,7 +196,10 @@ def _table(cells: pd.DataFrame, label: str, *, with_suite: bool) -> Html:
         rows = [element("tr", head, class_="learner"), "\n"]
         rows += [_row(cell, cell["adversary"], worst) for cell in own.to_dict("records")]
         if with_suite and len(own) > 1:
-            rows += [_suite(cell) for cell in frames.hardest(own, ["name"]).to_dict("records")]
+            (cell,) = frames.hardest(own, ["name"]).to_dict("records")
+            attack = element("small", str(cell["adversary"]))
+            title = join(["worst case over the suite ", attack])
+            rows.append(_row(cell, title, {}, class_="suite"))
         bodies.append(element("tbody", *rows))
     return table(_HEAD, bodies, label=label)
 
@@ -205,11 +208,6 @@ def _worst_text(name: str, column: pd.Series) -> str | None:
     """The largest number of a column as text; None if all of them look the same."""
     texts = [write(name, value) for value in column.dropna()]
     return write(name, column.max()) if len(set(texts)) > 1 else None
-
-
-def _suite(cell: Mapping[str, Any]) -> Html:
-    attack = element("small", str(cell["adversary"]))
-    return _row(cell, join(["worst case over the suite ", attack]), {}, class_="suite")
 
 
 def _row(
