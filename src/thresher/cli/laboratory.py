@@ -2,11 +2,9 @@
 
 import argparse
 import json
-import sys
 from dataclasses import asdict
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from thresher.cli.values import (
     folder,
@@ -17,9 +15,6 @@ from thresher.cli.values import (
     whole_number,
 )
 from thresher.cli.verb import Misuse, Verb, add_verbs, chosen, refusing_misuse
-
-if TYPE_CHECKING:
-    from thresher.experiments.arena import Sweep
 
 # What the verbs call is imported when they run, so that --help and --version stay quick.
 
@@ -157,32 +152,13 @@ def _run_sweep(options: argparse.Namespace) -> None:
     Example: thresher arena run smoke --out arena
     """
     from thresher.experiments.arena import load_sweeps
-    from thresher.experiments.arena.terminal import run_and_print
+    from thresher.experiments.arena.terminal import run_and_print, runnable
 
     with refusing_misuse():
-        sweeps = _runnable(load_sweeps(options.spec), options.data_dir)
+        sweeps = runnable(load_sweeps(options.spec), options.data_dir)
     how = chosen(options, ("n_jobs", "scheduler", "data_dir", "retry"))
     for sweep in sweeps:
         run_and_print(sweep, options.out, **how)
-
-
-def _runnable(sweeps: "list[Sweep]", data_dir: Path | None) -> "list[Sweep]":
-    """The sweeps without the tables that are missing; a sweep with nothing left is an error."""
-    from thresher.experiments.arena.runner import missing_tables
-
-    kept = []
-    for sweep in sweeps:
-        missing = missing_tables(sweep, data_dir)
-        rest = sweep.without_tables(missing) if missing else sweep
-        if rest.entries:
-            kept.append(rest)
-            continue
-        tables = ", ".join(missing)
-        remark = f"sweep {sweep.name} needs --data-dir DIR, a folder with the tables {tables}"
-        if len(sweeps) == 1:
-            raise Misuse(remark)
-        print(f"thresher: skipped: {remark}", file=sys.stderr)
-    return kept
 
 
 def _add_report_options(parser: argparse.ArgumentParser) -> None:

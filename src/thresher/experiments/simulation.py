@@ -185,7 +185,8 @@ def run_simulation(
     )
     is_ours, clock = spec.method == THRESHER, Stopwatch()
     observed = ObservedOracle(oracle, None if is_ours else spec.task.label_budget)
-    learn = partial(_run_thresher, observe=observe) if is_ours else _run_method
+    watch: Observer = observe or (lambda _: None)
+    learn = partial(_run_thresher, observe=watch) if is_ours else _run_method
     learned = learn(spec, observed, clock, learner_rng)
     aim = learned["error"] if spec.target_error is None else spec.target_error
     return SimulatedRun(
@@ -224,7 +225,7 @@ def _run_thresher(
     observed: ObservedOracle,
     clock: Stopwatch,
     rng: np.random.Generator,
-    observe: Observer | None,
+    observe: Observer,
 ) -> dict[str, Any]:
     """Thresher's part of the record."""
     known = asdict(spec.task)
@@ -242,7 +243,7 @@ def _run_thresher(
 
 
 def _learn(
-    learner: ActiveLearner, observed: ObservedOracle, clock: Stopwatch, observe: Observer | None
+    learner: ActiveLearner, observed: ObservedOracle, clock: Stopwatch, observe: Observer
 ) -> str:
     """Let the learner ask until it is done; the error that stopped it, or an empty string.
 
@@ -259,9 +260,8 @@ def _learn(
         except Exception as error:  # any exception is this seed's outcome
             return f"{type(error).__name__}: {error}"
         finished = learner.phases_
-        if observe is not None:
-            for outcome in finished[n_observed:]:
-                observe(outcome)
+        for outcome in finished[n_observed:]:
+            observe(outcome)
         n_observed = len(finished)
     return ""
 

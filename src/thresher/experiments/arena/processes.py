@@ -21,7 +21,7 @@ from multiprocessing.connection import wait
 from typing import Any, TypeAlias
 
 from thresher.errors import ThresherError, UncertifiedPhase
-from thresher.experiments.arena.run import FlatRecord, Run
+from thresher.experiments.arena.run import FlatRecord, Run, needing
 from thresher.validation import check_count
 
 Task: TypeAlias = dict[str, Any]  # a run as a record and, for real tables, the `data_dir`
@@ -114,12 +114,8 @@ def _pool(n_workers: int) -> Iterator[Any]:
 
 
 def _start_pool(n_workers: int) -> Any:
-    try:
+    with needing("pebble", "lab"):
         from pebble import ProcessPool
-    except ImportError as error:
-        raise ThresherError(
-            'the arena needs pebble; install it with: pip install "thresher[lab]"'
-        ) from error
     context = multiprocessing.get_context("spawn")
     pool = ProcessPool(max_workers=n_workers, initializer=_prepare, context=context)
     with _without_interrupts():
@@ -213,12 +209,8 @@ def check_address(address: str) -> str:
 @contextmanager
 def _connected(address: str) -> Iterator[Any]:
     """A client of the Dask cluster, once it has at least one worker."""
-    try:
+    with needing("distributed", "cluster", "a Dask cluster"):
         from distributed import Client
-    except ImportError as error:
-        raise ThresherError(
-            'a Dask cluster needs distributed; install it with: pip install "thresher[cluster]"'
-        ) from error
     try:
         client = Client(address, timeout=_PATIENCE, set_as_default=False)
     except Exception as error:  # of many kinds, when what answers is not a scheduler

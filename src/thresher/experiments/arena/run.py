@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Literal, Self, TypeAlias
@@ -25,6 +26,16 @@ FlatRecord: TypeAlias = dict[str, Any]
 _ELSEWHERE = ("spec", "seed", "versions", "phases")  # are fields of their own in a flat record
 _FIELDS = (name for name in SimulatedRun.__dataclass_fields__ if name not in _ELSEWHERE)
 _OUTCOME = ("error_floor", *_FIELDS)
+
+
+@contextmanager
+def needing(package: str, extra: str, what: str = "the arena") -> Iterator[None]:
+    """Inside the block, a package that is missing is an error that says what to install."""
+    try:
+        yield
+    except ImportError as error:
+        remark = f'{what} needs {package}; install it with: pip install "thresher[{extra}]"'
+        raise ThresherError(remark) from error
 
 
 def fingerprint(content: object) -> str:

@@ -13,16 +13,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from thresher.errors import DamagedFile
+from thresher.experiments import spec as specs
 from thresher.experiments.arena.run import Run, Spec, fingerprint
-from thresher.experiments.spec import (
-    LATER,
-    NO_ADVERSARY,
-    THRESHER,
-    SimulationSpec,
-    TableSpec,
-    format_seeds,
-    parse_seeds,
-)
+from thresher.experiments.spec import LATER, NO_ADVERSARY, THRESHER, SimulationSpec, TableSpec
 from thresher.rivals.methods import MISSING
 from thresher.validation import check_positive
 
@@ -143,7 +136,7 @@ class Sweep:
     def pilot(self) -> str:
         """The pilot seeds with their name."""
         noun = "pilot seeds" if len(self.pilot_seeds) > 1 else "pilot seed"
-        return f"{noun} {format_seeds(self.pilot_seeds)}"
+        return f"{noun} {specs.format_seeds(self.pilot_seeds)}"
 
     @property
     def tables(self) -> list[str]:
@@ -227,10 +220,10 @@ def _string(content: Mapping[str, Any], key: str, default: str) -> str:
 
 def _seeds(content: Mapping[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The seeds that count and the pilot seeds; no seed is both."""
-    found = {"seeds": parse_seeds("10"), "pilot_seeds": ()}
+    found = {"seeds": specs.parse_seeds("10"), "pilot_seeds": ()}
     for key in found.keys() & content.keys():
         with _naming(key):
-            found[key] = parse_seeds(str(content[key]))
+            found[key] = specs.parse_seeds(str(content[key]))
     both = sorted(set(found["seeds"]) & set(found["pilot_seeds"]))
     if both:  # a strength that was chosen on a seed looks worse on it than it is
         raise ValueError(f"seed {both[0]} is among both seeds and pilot_seeds")

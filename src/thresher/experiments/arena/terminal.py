@@ -1,13 +1,14 @@
 """What `thresher arena run` does in a terminal: run what is missing, show progress and results."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from thresher.experiments.arena.run import NAME, read_records
-from thresher.experiments.arena.runner import run_sweep
+from thresher.experiments.arena.runner import missing_tables, run_sweep
 from thresher.experiments.arena.summary import COLUMNS, Summary, write, write_strength
 from thresher.experiments.arena.sweep import Sweep
 from thresher.rendering.progress import plain_lines, progress
@@ -15,6 +16,28 @@ from thresher.rendering.text import Column, format_columns
 from thresher.wording import count
 
 _SHOWN = ("median_error", "ratio", "error_90", "n_labels", "seconds", "n_unfinished")
+
+
+def runnable(sweeps: Sequence[Sweep], data_dir: Path | None) -> list[Sweep]:
+    """The sweeps without the tables that are missing; the only one must have something left.
+
+    Raises
+    ------
+    ValueError : there is one sweep, and all of its tables are missing
+    """
+    kept = []
+    for sweep in sweeps:
+        missing = missing_tables(sweep, data_dir)
+        rest = sweep.without_tables(missing) if missing else sweep
+        if rest.entries:
+            kept.append(rest)
+            continue
+        tables = ", ".join(missing)
+        remark = f"sweep {sweep.name} needs --data-dir DIR, a folder with the tables {tables}"
+        if len(sweeps) == 1:
+            raise ValueError(remark)
+        print(f"thresher: skipped: {remark}", file=sys.stderr)
+    return kept
 
 
 def run_and_print(sweep: Sweep, folder: Path, *, retry: bool = False, **options: Any) -> Summary:
