@@ -11,6 +11,7 @@ import shlex
 import signal
 import statistics
 import subprocess
+import sys
 import sysconfig
 import time
 from contextlib import chdir, redirect_stderr, redirect_stdout
@@ -324,3 +325,13 @@ def test_help_fits_a_screen_and_ends_in_an_example_that_runs(verb: str, smoke, c
     assert label == "example"
     done = call_cli(example, folder)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("arguments", ["run smoke --out out", "report . --out out.html"])
+def test_without_pandas_the_arena_says_what_to_install(arguments, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for name in ("terminal", "report"):  # as if their import of pandas failed
+        monkeypatch.setitem(sys.modules, f"thresher.experiments.arena.{name}", None)
+    assert cli.main(["arena", *arguments.split()]) == 1
+    said = 'the arena needs pandas; install it with: pip install "thresher[lab]"'
+    assert capsys.readouterr().err == f"thresher: error: {said}\n"

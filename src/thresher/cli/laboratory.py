@@ -152,8 +152,10 @@ def _run_sweep(options: argparse.Namespace) -> None:
     Example: thresher arena run smoke --out arena
     """
     from thresher.experiments.arena import load_sweeps
-    from thresher.experiments.arena.terminal import run_and_print, runnable
+    from thresher.experiments.arena.run import needing
 
+    with needing("pandas", "lab"):
+        from thresher.experiments.arena.terminal import run_and_print, runnable
     with refusing_misuse():
         sweeps = runnable(load_sweeps(options.spec), options.data_dir)
     how = chosen(options, ("n_jobs", "scheduler", "data_dir", "retry"))
@@ -175,10 +177,11 @@ def _write_report(options: argparse.Namespace) -> None:
 
     Example: thresher arena report arena --out arena.html
     """
-    from thresher.experiments.arena.report import load_summaries, save_report
-    from thresher.experiments.arena.run import NAME
-    from thresher.experiments.arena.summary import save_csv
+    from thresher.experiments.arena.run import NAME, needing
 
+    with needing("pandas", "lab"):
+        from thresher.experiments.arena.report import load_summaries, save_report
+        from thresher.experiments.arena.summary import save_csv
     records: Path = options.folder / NAME
     if not records.is_file():
         raise Misuse(f"no records: {records} does not exist; run e.g. {ARENA.example!r} first")

@@ -11,15 +11,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from thresher.experiments.arena.run import FlatRecord, Run, Spec, latest_records, needing
+import pandas as pd
+
+from thresher.experiments.arena.run import FlatRecord, Run, Spec, latest_records
 from thresher.experiments.arena.sweep import Sweep
 from thresher.experiments.spec import LATER, SimulationSpec, TableSpec
 from thresher.files import write_text
 from thresher.rendering.text import decimals, rate
 from thresher.wording import MISSING, count
-
-with needing("pandas", "lab"):
-    import pandas as pd
 
 WORST_ERROR = 0.5  # of a run that did not finish: as good as guessing
 
