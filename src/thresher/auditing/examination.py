@@ -168,10 +168,8 @@ def _require_rows_of_each_label(table: LabeledTable) -> None:
     values, counts = np.unique(table.y, return_counts=True)
     for value, n_rows in zip(values.tolist(), counts):
         if n_rows < N_FOLDS:
-            raise ValueError(
-                f"{N_FOLDS}-fold cross-validation needs at least {N_FOLDS} rows of each label; "
-                f"label {value!r} has {n_rows}"
-            )
+            need = f"{N_FOLDS}-fold cross-validation needs at least {N_FOLDS} rows of each label"
+            raise ValueError(f"{need}; label {value!r} has {n_rows}")
 
 
 def numbering_columns(table: LabeledTable) -> list[str]:

@@ -112,9 +112,8 @@ def _simulate(options: argparse.Namespace) -> None:
     from thresher.experiments.simulation_output import simulate
 
     if options.noise_rate == 0 and options.adversary not in (None, "none"):
-        raise Misuse(
-            "--noise-rate 0 leaves the adversary no rows: drop --adversary, or raise --noise-rate"
-        )
+        advice = "drop --adversary, or raise --noise-rate"
+        raise Misuse(f"--noise-rate 0 leaves the adversary no rows: {advice}")
     options.adversary = options.adversary or ("in-band-mass" if options.noise_rate else "none")
     with refusing_misuse():
         spec = SimulationSpec(**chosen(options, signature(SimulationSpec).parameters))

@@ -19,10 +19,8 @@ LEGEND_LINE = 0.19  # inches that one line of a legend takes
 def check_classifier(estimator: Any) -> None:
     """Raise unless this is a fitted classifier of ours."""
     if not isinstance(estimator, (HalfspaceClassifier, HalfspaceClassifierCV)):
-        raise TypeError(
-            "estimator must be a fitted HalfspaceClassifier or HalfspaceClassifierCV, "
-            f"got {type(estimator).__name__}"
-        )
+        wanted = "a fitted HalfspaceClassifier or HalfspaceClassifierCV"
+        raise TypeError(f"estimator must be {wanted}, got {type(estimator).__name__}")
     check_is_fitted(estimator)
 
 

@@ -205,10 +205,8 @@ def _check_groups(groups: Any, n_rows: int) -> NDArray[np.str_]:
         return np.full(n_rows, ALL_ROWS)
     labels = np.asarray(groups)
     if labels.shape != (n_rows,):
-        raise ValueError(
-            f"groups must have one label for each of the {n_rows} training rows, "
-            f"got shape {labels.shape}"
-        )
+        wanted = f"one label for each of the {n_rows} training rows"
+        raise ValueError(f"groups must have {wanted}, got shape {labels.shape}")
     texts = labels.astype(np.str_)
     n_groups = np.unique(texts).size
     if n_groups > MAX_GROUPS:

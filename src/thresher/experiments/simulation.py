@@ -269,8 +269,10 @@ def _learn(
 def _phase_record(outcome: PhaseOutcome, observed: ObservedOracle) -> SimulatedPhase:
     phase, index = outcome.phase, outcome.phase.index
     shared = {name: plain(getattr(outcome, name)) for name in _FROM_OUTCOME}
+    fresh = shared.pop("fresh_error")
     return SimulatedPhase(
-        **{**shared, "fresh_error": _finite(outcome.fresh_error)},
+        **shared,
+        fresh_error=float(fresh) if np.isfinite(fresh) else None,
         index=index,
         band_width=None if index == 1 else float(phase.band_width),
         l2_radius=float(phase.l2_radius),
@@ -285,10 +287,6 @@ def _phase_record(outcome: PhaseOutcome, observed: ObservedOracle) -> SimulatedP
 def _error_of(halfspace: FloatArray, observed: ObservedOracle) -> dict[str, Any]:
     found = observed._oracle.estimate_error(halfspace)
     return dict(zip(_NO_ERROR, (float(found.value), float(found.standard_error))))
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 @cache  # files are read and parsed, for every record

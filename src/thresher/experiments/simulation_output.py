@@ -52,9 +52,8 @@ def simulate(
         requested and matplotlib is missing (before anything runs)
     """
     if figure is not None and find_spec("matplotlib") is None:
-        raise ThresherError(
-            'a figure needs matplotlib; install it with: pip install "thresher[plot]"'
-        )
+        advice = 'install it with: pip install "thresher[plot]"'
+        raise ThresherError(f"a figure needs matplotlib; {advice}")
     print(describe_spec(spec), end="\n\n", flush=True)
     runs = run_seeds(spec, seeds, json)
     for run in runs if verbose else runs[:1]:

@@ -144,10 +144,9 @@ class SimulationSpec:
 
     def _check_learner(self) -> None:
         if self.method in MISSING:
-            raise ValueError(
-                f"method {self.method!r} needs the package {MISSING[self.method]}, which is not "
-                'installed; install it with: pip install "thresher[peers]"'
-            )
+            lacks = f"needs the package {MISSING[self.method]}, which is not installed"
+            advice = 'install it with: pip install "thresher[peers]"'
+            raise ValueError(f"method {self.method!r} {lacks}; {advice}")
         check_name(self.method, "method", (THRESHER, *METHODS))
         check_positive(self.budget_factor, "budget_factor")
         if self.method != THRESHER and self.schedule:
@@ -270,10 +269,8 @@ def parse_seeds(text: str) -> tuple[int, ...]:
         seeds = [range(int(text))]
     n_seeds = sum(part.stop - part.start for part in seeds)
     if not all(parts) or not all(seeds) or n_seeds > MAX_SEEDS:
-        raise ValueError(
-            f"seeds must be a count from 1 to {MAX_SEEDS}, or a list like 0-9 or 1,5,7; "
-            f"got {text!r}"
-        )
+        wanted = f"a count from 1 to {MAX_SEEDS}, or a list like 0-9 or 1,5,7"
+        raise ValueError(f"seeds must be {wanted}; got {text!r}")
     return tuple(dict.fromkeys(seed for part in seeds for seed in part))
 
 

@@ -219,9 +219,8 @@ def _connected(address: str) -> Iterator[Any]:
         try:
             client.wait_for_workers(1, timeout=_PATIENCE)
         except TimeoutError as error:
-            raise ThresherError(
-                f"the Dask scheduler at {address!r} has no worker after {_PATIENCE} s; start one"
-            ) from error
+            lack = f"has no worker after {_PATIENCE} s; start one"
+            raise ThresherError(f"the Dask scheduler at {address!r} {lack}") from error
         yield client
 
 

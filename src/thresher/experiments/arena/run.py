@@ -215,7 +215,6 @@ class RecordFile:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise ThresherError(
-                f"{self._path} is being written by another run of the arena; "
-                "wait for it, or choose another folder"
-            ) from error
+            advice = "wait for it, or choose another folder"
+            remark = f"{self._path} is being written by another run of the arena; {advice}"
+            raise ThresherError(remark) from error

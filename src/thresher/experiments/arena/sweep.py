@@ -194,10 +194,8 @@ def _read(name_or_path: str) -> tuple[Path, str]:
     if not path.suffix:
         path = SHIPPED / f"{name_or_path}.toml"
     if not path.is_file():
-        shipped = ", ".join(shipped_names())
-        raise ValueError(
-            f"unknown sweep {name_or_path!r}: give a TOML file or a built-in sweep: {shipped}"
-        )
+        known = f"give a TOML file or a built-in sweep: {', '.join(shipped_names())}"
+        raise ValueError(f"unknown sweep {name_or_path!r}: {known}")
     try:
         return path, path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
