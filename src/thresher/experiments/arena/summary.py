@@ -11,14 +11,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-import pandas as pd
-
-from thresher.experiments.arena.run import FlatRecord, Run, Spec, latest_records
+from thresher.experiments.arena.run import FlatRecord, Run, Spec, latest_records, needing
 from thresher.experiments.arena.sweep import Sweep
 from thresher.experiments.spec import LATER, SimulationSpec, TableSpec
 from thresher.files import write_text
 from thresher.rendering.text import decimals, rate
 from thresher.wording import MISSING, count
+
+with needing("pandas", "lab"):
+    import pandas as pd
 
 WORST_ERROR = 0.5  # of a run that did not finish: as good as guessing
 
