@@ -79,11 +79,9 @@ def _spelled_as_in(classes: list[Label], truth: NDArray[Any], path: Path) -> NDA
     spelled = {_plain(known): known for known in classes}
     unknown = sorted({str(value) for value in truth.tolist() if _plain(value) not in spelled})
     if unknown:
-        raise UnreadableTable(
-            path,
-            f"has labels that the model does not know: {quoted(unknown, limit=5)}",
-            advice=f"it knows {quoted(classes)}; name another column with --label, or omit it",
-        )
+        problem = f"has labels that the model does not know: {quoted(unknown, limit=5)}"
+        advice = f"it knows {quoted(classes)}; name another column with --label, or omit it"
+        raise UnreadableTable(path, problem, advice=advice)
     return np.asarray([spelled[_plain(value)] for value in truth.tolist()])
 
 

@@ -109,9 +109,8 @@ class FeaturesDisplay:
     def _draw_bars(self) -> None:
         axes, places = self.ax_, np.arange(len(self.names))
         side = (np.asarray(self.weights) > 0).astype(int)
-        self.bars_ = list(
-            axes.barh(places, self.weights, color=[COLORS[1 - s] for s in side], **OUTLINE)
-        )
+        colors = [COLORS[1 - s] for s in side]
+        self.bars_ = list(axes.barh(places, self.weights, color=colors, **OUTLINE))
         for bar, s in zip(self.bars_, side):
             bar.set_hatch(HATCHES[1 - s])
         more = [f"and {self.n_more} more"] if self.n_more else []

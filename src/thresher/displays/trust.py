@@ -127,9 +127,8 @@ class TrustDisplay:
         wanted = "{:.0%}" if self.lost_share.size <= MAX_LABELED_BARS else ""
         for bars, own in zip(drawn, self.lost_share):
             canvas.write_above(axes, bars, ["–" if np.isnan(x) else wanted.format(x) for x in own])
-        canvas.number_phases(
-            axes, n_phases, [canvas.brief_count(int(n)) for n in self.n_looked.sum(axis=0)]
-        )
+        n_rows = [canvas.brief_count(int(n)) for n in self.n_looked.sum(axis=0)]
+        canvas.number_phases(axes, n_phases, n_rows)
         canvas.explain(axes, 0.0, 1.0, "upper right")
         axes.set_yticks(np.linspace(0, 1, 6), [f"{share:.0%}" for share in np.linspace(0, 1, 6)])
         has_dashes = any(text.get_text() == "–" for text in axes.texts)

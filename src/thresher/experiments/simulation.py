@@ -110,12 +110,8 @@ class ObservedOracle:
     def _pay(self, ids: IdArray, budget: int) -> None:
         n_paid, wanted = len(self._paid), self._paid.union(np.asarray(ids).tolist())
         if len(wanted) > budget:
-            raise BudgetExceeded(
-                "labels",
-                n_asked=len(wanted) - n_paid,
-                n_left=budget - n_paid,
-                kept=f"{n_paid} labels were paid",
-            )
+            kept, n_asked = f"{n_paid} labels were paid", len(wanted) - n_paid
+            raise BudgetExceeded("labels", n_asked=n_asked, n_left=budget - n_paid, kept=kept)
         self._paid = wanted
 
     # -- what the experiment asks ------------------------------------------------------------

@@ -25,11 +25,8 @@ def load_table(data_dir: str | Path, name: str) -> LabeledTable:
     """
     path = find_table(data_dir, name)
     if path is None:
-        raise UnreadableTable(
-            Path(data_dir) / name,
-            "does not exist",
-            advice="put a table of that name there, in a format that `read_table` reads",
-        )
+        advice = "put a table of that name there, in a format that `read_table` reads"
+        raise UnreadableTable(Path(data_dir) / name, "does not exist", advice=advice)
     return _read(path)
 
 

@@ -79,10 +79,8 @@ def run_here(tasks: Sequence[Task], time_limit: float, *, n_jobs: int | None = N
                 yield _outcome(job, waiting.pop(n), time_limit)
         # Pebble gives up where a process dies before it has a task: that may be an accident.
         if len(waiting) == n_before:
-            raise ThresherError(
-                f"cannot start a process for the runs; {_KEPT}. In a script, call run_sweep under "
-                'if __name__ == "__main__":'
-            )
+            advice = 'In a script, call run_sweep under if __name__ == "__main__":'
+            raise ThresherError(f"cannot start a process for the runs; {_KEPT}. {advice}")
 
 
 def _completed(pool: Any, tasks: dict[int, Task], time_limit: float) -> Iterator[tuple[int, Any]]:

@@ -144,9 +144,8 @@ def worst_cases(cells: pd.DataFrame) -> pd.DataFrame:
     Without that, a learner with runs left would look better than it is.
     """
     met = cells.groupby(["world", "name"])["adversary"].transform("nunique")
-    return hardest(
-        cells[met == cells.groupby("world")["adversary"].transform("nunique")], ["world", "name"]
-    )
+    in_world = cells.groupby("world")["adversary"].transform("nunique")
+    return hardest(cells[met == in_world], ["world", "name"])
 
 
 def worst_strengths(
@@ -172,9 +171,8 @@ def worst_strengths(
     found = pd.DataFrame({"error": errors.reindex(ids).to_numpy(dtype=float)})
     place = found.index % len(entries)
     family = [Run(name, spec, 0).family for name, spec in entries]
-    cells = pd.DataFrame(
-        {"median_error": found.groupby(place)["error"].median().fillna(0.0), "family": family}
-    )
+    medians = found.groupby(place)["error"].median().fillna(0.0)
+    cells = pd.DataFrame({"median_error": medians, "family": family})
     return [entries[number] for number in hardest(cells, ["family"]).index]
 
 

@@ -184,10 +184,8 @@ def _set_axis(axis: Any, kind: Axis) -> None:
     if kind.ticks:
         axis.set_ticks(kind.ticks)
     else:
-        is_log = kind.scale == "log"
-        axis.set_major_locator(
-            LogLocator(subs=(1.0, 2.0, 5.0), numticks=9) if is_log else MaxNLocator(5)
-        )
+        log_ticks = LogLocator(subs=(1.0, 2.0, 5.0), numticks=9)
+        axis.set_major_locator(log_ticks if kind.scale == "log" else MaxNLocator(5))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: kind.write(value)))
     axis.set_label_text(kind.label, fontsize=10)
