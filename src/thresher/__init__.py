@@ -27,7 +27,6 @@ __all__ = [
     "remove_outliers",
     "save_model",
 ]
-_FROM_ESTIMATORS = ("HalfspaceClassifier", "HalfspaceClassifierCV", "load_model", "save_model")
 
 
 def __dir__() -> list[str]:
@@ -37,7 +36,7 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     # Imported on first use: scikit-learn takes longer to import than everything else together, and
     # most commands of the command line do not need it.
-    if name in _FROM_ESTIMATORS:
+    if name in __all__:
         from thresher import estimators
 
         return getattr(estimators, name)

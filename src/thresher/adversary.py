@@ -6,10 +6,9 @@ about the rows. docs/adversary-bound.md derives it; `thresher.adversary_checker`
 bound that is returned.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -258,13 +257,13 @@ class _Levels:
     most: int
 
     @classmethod
-    def of_planted(cls, table: Margins, n_planted: int) -> _Levels:
+    def of_planted(cls, table: Margins, n_planted: int) -> Self:
         """For planted rows: their losses may rise."""
         changes = np.maximum(table.reach - table.spare, 0)
         return cls(table, table.weights, changes, table.spare, n_planted)
 
     @classmethod
-    def of_removed(cls, table: Margins) -> _Levels:
+    def of_removed(cls, table: Margins) -> Self:
         """For removed rows: their losses may fall, to zero at most."""
         caps = np.minimum(table.loss, table.reach)
         return cls(table, 1 - table.weights, caps, np.zeros_like(caps), table.n_rows)

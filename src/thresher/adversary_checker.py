@@ -5,12 +5,10 @@ trusts nothing but the data: each part is computed anew, from above, with its ro
 `thresher.certificates` describes. docs/adversary-bound.md has the derivation, in these letters.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -81,7 +79,7 @@ class Margins:
     weights: FloatArray  # q in [0, 1]
 
     @classmethod
-    def of(cls, rows: Any, labels: Any, point: Any, claim: Any) -> Margins:
+    def of(cls, rows: Any, labels: Any, point: Any, claim: Any) -> Self:
         """For the distance, l1 ratio and hinge scale of a claim, with the weight 1 for each row."""
         rows, labels, point = (
             as_rows(rows),
@@ -98,7 +96,7 @@ class Margins:
         demand(np.isfinite(doubt).all(), np.isfinite(excess).all(), np.isfinite(reach).all())
         return cls(rows, labels, point, excess, doubt, reach, distance, tau, ratio, np.ones(n))
 
-    def weighted(self, weights: Any) -> Margins:
+    def weighted(self, weights: Any) -> Self:
         """The same table with other weights."""
         q = as_floats(weights, 1, 0.0, 1.0)
         demand(q.size == self.n_rows)

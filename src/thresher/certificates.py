@@ -11,8 +11,6 @@ or not. Allowances count the roundings on the way to a number and charge N·EPS 
 N·u, which covers γ_N and their own rounding. What overflows is not finite, and proves nothing.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable, Iterator

@@ -12,8 +12,6 @@
 Misuse of a parameter raises `ValueError` or `TypeError` directly.
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 from pathlib import Path

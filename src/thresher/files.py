@@ -1,7 +1,5 @@
 """Files that are written atomically: a reader sees the old content or the new, never a part."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

@@ -4,18 +4,14 @@ The saddle problem over weights q and the lifted region M,
 
     min over q in [0,1]ⁿ, Σq ≥ (1−ξ)n   max over H in M   (1/n) Σ q·xᵀHx,
 
-is solved by cuts: a direction v of large weighted variance is found, the weights are balanced
-against all directions found so far, and the next direction is sought. No semidefinite program is
-solved: a direction is a lower bound, a clipped matrix an upper bound, a mixture of directions a
-bound on what any weights can reach, and `certificates` has the last word on all three.
+is solved by cuts (`solvers.cutting`) instead of a semidefinite program: a direction is a lower
+bound, a clipped matrix an upper bound, a mixture of directions a bound on what any weights can
+reach, and `certificates` has the last word on all three.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,16 +49,6 @@ FAINT = 0.1  # of the variance: what columns of sparse rows may matter that are 
 
 
 @dataclass(frozen=True)
-class RemovalProgress:
-    """What the progress callback gets in each round; the bounds are not yet certified."""
-
-    n_rounds: int
-    n_cuts: int
-    variance: float
-    optimum: float
-
-
-@dataclass(frozen=True)
 class OutlierRemoval:
     """Row weights, with proven bounds on the variance they leave in any sparse direction.
 
@@ -83,14 +69,14 @@ class OutlierRemoval:
     """
 
     weights: FloatArray
-    variance_lower: float
     variance_upper: float
-    optimum_lower: float
     status: Status
     direction: FloatArray
     multiplier: FloatArray
     factor: FloatArray
-    n_rounds: int
+    variance_lower: float = 0.0
+    optimum_lower: float = 0.0
+    n_rounds: int = 0
     columns: NDArray[np.intp] | None = None
 
     @property
@@ -112,7 +98,6 @@ def remove_outliers(
     tolerance: float = 0.3,
     search_gap: float = 0.05,
     max_rounds: int = MAX_ROUNDS,
-    callback: Callable[[RemovalProgress], object] | None = None,
 ) -> OutlierRemoval:
     """Trust weights for rows, with a proof of how much variance they leave in any sparse direction.
 
@@ -131,7 +116,6 @@ def remove_outliers(
         proven for any weights
     search_gap : relative gap at which the search for better weights stops, at most `tolerance`
     max_rounds : maximum number of rounds; the answer so far is then returned
-    callback : called with a `RemovalProgress` in each round
 
     Returns
     -------
@@ -152,14 +136,8 @@ def remove_outliers(
     """
     question = _Question.checked(X, l2_radius, l1_radius, outlier_fraction, max_variance, tolerance)
     max_rounds = check_count(max_rounds, "max_rounds")
-    search, unit = question.search(check_positive(search_gap, "search_gap"))
-
-    def after_round() -> None:
-        if callback is not None:
-            state = len(search.cuts), search.variance * unit, search.optimum * unit
-            callback(RemovalProgress(search.n_rounds, *state))
-
-    search.run(max_rounds, after_round)
+    search = question.search(check_positive(search_gap, "search_gap"))
+    search.run(max_rounds)
     return question.certified(search)
 
 
@@ -173,7 +151,7 @@ def find_weights(X: Rows, *, search_gap: float = 0.05, **asked: Any) -> FloatArr
     array([1., 1., 1., 1., 0.])
     """
     question = _Question.checked(X, tolerance=search_gap, **asked)
-    search, _ = question.search(search_gap)
+    search = question.search(search_gap)
     search.run(MAX_ROUNDS)
     return search.scaled.spread(search.moment.weights)
 
@@ -205,7 +183,7 @@ def certify_weights(
             f"weights must lie in [0, 1] and sum to (1 − outlier_fraction)·n = "
             f"{(1 - question.fraction) * given.size:g} or more, got {given.sum():g}"
         )
-    search, _ = replace(question, limit=None).search(2 * FAINT, given)
+    search = replace(question, limit=None).search(2 * FAINT, given)
     hints = np.zeros((0, question.rows.shape[1])) if directions is None else directions.T
     hints = search.screen.restrict(hints)
     search.cut(support_points(hints[hints.any(axis=1)], 1.0, search.l1_radius))
@@ -227,14 +205,11 @@ def trust_every_row(X: Rows, *, l2_radius: float) -> OutlierRemoval:
     squares = sum_of_squares(X.data if is_sparse(X) else X)
     return OutlierRemoval(
         weights=np.ones(n),
-        variance_lower=0.0,
         variance_upper=l2_radius**2 * squares / n * (1 + (n * d + 8) * EPS),
-        optimum_lower=0.0,
         status="feasible",
         direction=np.zeros(d),
         multiplier=np.zeros((0, 0)),
         factor=np.zeros((d, 0)),
-        n_rounds=0,
         columns=np.zeros(0, dtype=np.intp),
     )
 
@@ -259,7 +234,7 @@ class _Question:
         outlier_fraction: float,
         max_variance: float | None = None,
         tolerance: float = 0.3,
-    ) -> _Question:
+    ) -> Self:
         rows = check_rows(X)
         return cls(
             rows,
@@ -269,8 +244,8 @@ class _Question:
             check_positive(tolerance, "tolerance"),
         )
 
-    def search(self, gap: float, weights: FloatArray | None = None) -> tuple[CutSearch, float]:
-        """The search for weights, or around given ones, and the unit of its variances."""
+    def search(self, gap: float, weights: FloatArray | None = None) -> CutSearch:
+        """The search for weights, or around given ones."""
         fraction = self.fraction if weights is None else 0.0  # given weights give up no row
         scaled = scale_rows(self.rows, fraction, l2_radius=self.l2_radius)
         scaled = replace(scaled, required=(1 - self.fraction) * scaled.n_rows)
@@ -279,16 +254,12 @@ class _Question:
         scaled = replace(scaled, rows=screen.restrict(scaled.rows))
         d = scaled.rows.shape[1]
         require_memory(6 * 8 * d**2, f"the second moment of {d} features")
-        unit = (self.l2_radius * scaled.scale) ** 2
-        limit = None if self.limit is None else self.limit / unit
-        return CutSearch(scaled, screen, ratio, limit, gap, weights), unit
+        limit = None if self.limit is None else self.limit / (self.l2_radius * scaled.scale) ** 2
+        return CutSearch(scaled, screen, ratio, limit, gap, weights)
 
+    @one_blas_thread()
     def certified(self, search: CutSearch) -> OutlierRemoval:
         """The answer at the end of a search, each bound accepted by the independent checker."""
-        with one_blas_thread():
-            return self._certified(search)
-
-    def _certified(self, search: CutSearch) -> OutlierRemoval:
         r, d, scale, screen = self.l2_radius, self.rows.shape[1], search.scaled.scale, search.screen
         clip, unit = search.clipped(), (r * scale) ** 2
         gram, weights = search.moment.gram, search.moment.weights

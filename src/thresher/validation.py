@@ -4,8 +4,6 @@ Every message names the parameter, the first offending place, what was found the
 allowed, because a reader with 10,000 rows needs to know which one to look at.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, TypeAlias

@@ -73,6 +73,11 @@ def test_the_chosen_model_of_a_cross_validation_can_be_saved(tmp_path: Path) -> 
     assert np.array_equal(reloaded(model, tmp_path).predict(NEW), model.predict(NEW))
 
 
+def test_an_estimator_in_place_of_its_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"got HalfspaceClassifier; pass classifier\.to_model"):
+        save_model(fitted(), tmp_path / "model.json")
+
+
 def test_a_table_of_another_width_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="X must have 6 columns, got 5"):
         reloaded(fitted(), tmp_path).predict(NEW[:, :5])

@@ -1,7 +1,5 @@
 """What planted rows can have hidden from a fitted classifier."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What both classifiers share: predictions, exports and scikit-learn's callbacks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,10 +1,8 @@
 """Checks of parameters, tables and labels; each error names the parameter, row or column."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -24,7 +22,7 @@ from thresher.validation import (
     seed_from,
     without_duplicates,
 )
-from thresher.wording import count
+from thresher.wording import count, some
 
 MOST_NAMED = 5  # columns in one message
 
@@ -50,7 +48,7 @@ class Settings:
     seed: int
 
     @classmethod
-    def of(cls, estimator: Any) -> Settings:
+    def of(cls, estimator: Any) -> Self:
         """The parameters of a `HalfspaceClassifier`, each checked."""
         label_aware = check_switch(estimator.label_aware, "label_aware")
         return cls(
@@ -210,6 +208,4 @@ def _finite(rows: Rows, X: Any, estimator: Any) -> Rows:
 def _summary(bad_columns: Any, X: Any) -> str:
     """The number of entries that are not finite in each column."""
     columns, counts = np.unique(bad_columns, return_counts=True)
-    named = [f"{_name_of(X, j)} ({n})" for j, n in zip(columns[:MOST_NAMED], counts)]
-    more = f" and {columns.size - MOST_NAMED} more" if columns.size > MOST_NAMED else ""
-    return f"{', '.join(named)}{more}"
+    return some((f"{_name_of(X, j)} ({n})" for j, n in zip(columns, counts)), limit=MOST_NAMED)

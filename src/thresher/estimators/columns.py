@@ -1,9 +1,8 @@
 """Scaled columns: medians instead of means, so that planted rows cannot upset the scale."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -47,9 +46,7 @@ class ColumnScaling:
     reach: float
 
     @classmethod
-    def of(
-        cls, X: Rows, reach: float, places: NDArray[np.intp] | slice = slice(None)
-    ) -> ColumnScaling:
+    def of(cls, X: Rows, reach: float, places: NDArray[np.intp] | slice = slice(None)) -> Self:
         """Median and median absolute deviation (MAD, times 1.4826) of each column.
 
         If more than half of a column's entries are equal, as in counts and indicators, the MAD is
@@ -63,12 +60,12 @@ class ColumnScaling:
         return cls(center, scale, reach)
 
     @classmethod
-    def identity(cls, n_features: int) -> ColumnScaling:
+    def identity(cls, n_features: int) -> Self:
         """The scaling that changes nothing."""
         return cls(np.zeros(n_features), np.ones(n_features), np.inf)
 
     @classmethod
-    def common(cls, X: Rows) -> ColumnScaling:
+    def common(cls, X: Rows) -> Self:
         """One scale for all columns: 1 for a table of ordinary size.
 
         A table whose median row, by its largest entry, is several times larger or smaller than a
@@ -83,9 +80,9 @@ class ColumnScaling:
         scale = max(float(2.0 ** np.round(np.log2(size))), NARROWEST)
         return replace(unchanged, scale=np.full(n_features, scale))
 
-    def take(self, columns: NDArray[np.intp]) -> ColumnScaling:
+    def take(self, columns: NDArray[np.intp]) -> Self:
         """The scaling of a subset of the columns."""
-        return ColumnScaling(self.center[columns], self.scale[columns], self.reach)
+        return replace(self, center=self.center[columns], scale=self.scale[columns])
 
     def scores(self, X: Rows, columns: NDArray[np.intp], weights: FloatArray) -> FloatArray:
         """weights·z for each row, from the columns that this scaling describes."""

@@ -1,7 +1,5 @@
 """Cross-validation in which a held-out row counts by its trust."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`HalfspaceClassifier`: the passive learner as a scikit-learn estimator."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 

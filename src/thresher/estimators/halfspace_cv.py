@@ -1,7 +1,5 @@
 """`HalfspaceClassifierCV`: sparsity and noise rate chosen by cross-validation on trusted rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import product

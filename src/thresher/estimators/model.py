@@ -1,11 +1,9 @@
 """A fitted model without the estimator around it: predictions, and exports to other formats."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +57,7 @@ class HalfspaceModel:
     certificates: list[dict[str, Any]]
 
     @classmethod
-    def of(cls, classifier: Any) -> HalfspaceModel:
+    def of(cls, classifier: Any) -> Self:
         """The model of a fitted `HalfspaceClassifier`, with its parameters and certificates."""
         scaling = classifier.scaling_.take(classifier.support_)
         names = getattr(classifier, "feature_names_in_", None)

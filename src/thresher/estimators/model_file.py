@@ -56,7 +56,13 @@ def save_model(model: HalfspaceModel, path: str | Path) -> None:
     array([0, 1])
     """
     content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
-    for name, value in asdict(model).items():
+    try:
+        values = asdict(model)
+    except TypeError as error:
+        kind = type(model).__name__
+        message = f"model must be a HalfspaceModel, got {kind}; pass classifier.to_model()"
+        raise TypeError(message) from error
+    for name, value in values.items():
         content[name] = value.tolist() if isinstance(value, np.ndarray) else value
     content["reach"] = None if math.isinf(model.reach) else model.reach
     try:

@@ -1,7 +1,5 @@
 """Trust: how much each row of a table counts in the end, from 0 to 1."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,8 +1,7 @@
 """The sets of the paper, and what can be computed on them exactly."""
 
 from thresher.geometry.balls import project_l1_l2, support_l1_l2
-from thresher.geometry.bands import Band
-from thresher.geometry.regions import LiftedRegion, SearchRegion
+from thresher.geometry.regions import Band, LiftedRegion, SearchRegion
 from thresher.geometry.sparsity import hard_threshold
 
 __all__ = [

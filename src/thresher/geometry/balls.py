@@ -8,8 +8,6 @@ and both need the same scalar: the level t at which ‖S_t(g)‖₁ / ‖S_t(g)�
 meets the ratio of the two radii. One sort finds it exactly.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Hard thresholding, the step that makes a candidate sparse."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from thresher.validation import FloatArray, check_count, check_vectors

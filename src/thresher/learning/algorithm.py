@@ -4,8 +4,6 @@
 leaves those for labels; `complete` answers both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from typing import Any, Protocol, TypeAlias
 
@@ -34,15 +32,12 @@ class Schedule(Protocol):
     @property
     def reuse_labels(self) -> bool:
         """Whether labels of earlier phases that lie in the current band count again."""
-        ...  # pragma: no cover
 
     def next_phase(self, task: Task, history: History) -> Phase | None:
         """The next phase, or None when learning is over."""
-        ...  # pragma: no cover
 
     def after_draw(self, phase: Phase, drawn: Draw) -> Phase | None:
         """The phase, adjusted to what the draw has shown, or None to end learning."""
-        ...  # pragma: no cover
 
 
 def learn(

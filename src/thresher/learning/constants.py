@@ -1,11 +1,10 @@
 """The constants that the paper reserves (its Appendix A), named by what they do."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, fields
+from typing import Self
 
-from thresher.validation import check_positive
+from thresher.validation import check_radius
 
 
 def smallest_band_factor(
@@ -25,9 +24,9 @@ def smallest_band_factor(
     >>> round(c_bar, 2)
     66.65
     """
-    c2 = _check_constant(most_angle_per_error, "most_angle_per_error")
-    c3 = _check_constant(outside_factor, "outside_factor")
-    c4 = _check_constant(outside_decay, "outside_decay")
+    c2 = check_radius(most_angle_per_error, "most_angle_per_error")
+    c3 = check_radius(outside_factor, "outside_factor")
+    c4 = check_radius(outside_decay, "outside_decay")
 
     def admissible(t: float) -> bool:
         outside = c3 * math.pi / 4 * math.exp(-c4 * t / (4 * math.pi))
@@ -80,7 +79,7 @@ class PaperConstants:
 
     def __post_init__(self) -> None:
         for constant in fields(self):
-            value = _check_constant(getattr(self, constant.name), constant.name)
+            value = check_radius(getattr(self, constant.name), constant.name)
             object.__setattr__(self, constant.name, value)
         if self.variance_factor < 2:
             raise ValueError(f"variance_factor must be at least 2, got {self.variance_factor}")
@@ -104,23 +103,19 @@ class PaperConstants:
             )
 
     @classmethod
-    def gaussian(cls) -> PaperConstants:
+    def gaussian(cls) -> Self:
         """Constants that hold for the standard normal distribution, whatever its dimension.
 
         The error of a halfspace is its angle divided by π, so c1 = c2 = π.
         """
         # c3 = 19.8 and c4 = 5.75 hold as well and would be kinder, with c̄ near 18. The default
         # c9 = 1 holds since normal entries grow like √(2·ln n), far slower than ln n.
-        c2, c3, c4 = math.pi, 1.0, 1.0
+        given = {"most_angle_per_error": math.pi, "outside_factor": 1.0, "outside_decay": 1.0}
         return cls(
             density_floor=0.396,
             least_angle_per_error=math.pi,
-            most_angle_per_error=c2,
-            outside_factor=c3,
-            outside_decay=c4,
-            band_factor=smallest_band_factor(
-                most_angle_per_error=c2, outside_factor=c3, outside_decay=c4
-            ),
+            **given,
+            band_factor=smallest_band_factor(**given),
             variance_factor=4.0,
         )
 
@@ -162,11 +157,3 @@ class PaperConstants:
         # Multiplied through by τ, which may have vanished.
         root = self.loss_tolerance / 4 * tau / (tau + 4 * math.sqrt(self.variance_factor) * z)
         return min(0.5, root**2)
-
-
-def _check_constant(value: object, name: str) -> float:
-    """The value as a positive float of a size with which a bisection can work."""
-    constant = check_positive(value, name)
-    if not 1e-100 <= constant <= 1e100:
-        raise ValueError(f"{name} must lie between 1e-100 and 1e100, got {constant}")
-    return constant

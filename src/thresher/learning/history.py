@@ -1,7 +1,5 @@
 """What happened in a phase: the record that schedules, drivers and reports read."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -120,15 +118,11 @@ class PhaseOutcome:
         Single rows are left out.
         """
         support = np.flatnonzero(self.halfspace)
-        own = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        record = {**vars(self.phase), **vars(self)}
         for name in ("phase", "row_ids", "row_weights", "is_left_out"):
-            own.pop(name)
-        own["halfspace"] = {
-            "support": support.tolist(),
-            "values": self.halfspace[support].tolist(),
-        }
-        asked = {name: getattr(self.phase, name) for name in self.phase.__dataclass_fields__}
-        return {**asked, **own}
+            del record[name]
+        values = self.halfspace[support].tolist()
+        return {**record, "halfspace": {"support": support.tolist(), "values": values}}
 
 
 History: TypeAlias = tuple[PhaseOutcome, ...]

@@ -1,7 +1,5 @@
 """The passive form (the corollary): every row comes with its label, and labels cost nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +25,7 @@ def learn_passively(
     schedule: Schedule | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> ActiveLearner:
-    """The finished learner, from labeled rows some of which may be planted.
+    """Learn from labeled rows, some of them perhaps planted, and return the finished learner.
 
     Wherever Algorithm 1 draws an instance, a labeled one is drawn, so no label has to be bought. By
     default every row in the band counts with its weight, instead of a sample by weight (a
@@ -76,7 +74,7 @@ def learn_from_examples(
     schedule: Schedule | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> ActiveLearner:
-    """The finished learner, from a source of labeled examples: the corollary of the paper.
+    """Learn from a source of labeled examples (the corollary of the paper), and return the learner.
 
     Wherever Algorithm 1 draws an instance or asks for a label, EX is called: it gives a row with
     its label. Rows outside the band are rejected with their labels, so what learning costs is

@@ -1,7 +1,5 @@
 """What learning would cost, and whether it is possible at all, before anything is paid."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from decimal import Decimal

@@ -5,11 +5,9 @@ a hinge scale proportional to r, and an outlier fraction proportional to η over
 What changes is named in docs/departures.md, and each change can be switched off here.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import Field, dataclass, fields, replace
-from typing import Any
+from typing import Any, Self
 
 from thresher.learning.history import History
 from thresher.learning.task import Cost, Phase, Task
@@ -135,7 +133,7 @@ class PracticalSchedule:
             removal_l1_radius=rho if self.sparse_removal else math.sqrt(task.n_features) * r,
             hinge_scale=self.first_hinge_scale if index == 1 else self.hinge_factor * b,
             loss_tolerance=self.loss_tolerance,
-            outlier_fraction=self._outlier_fraction(task.noise_rate),
+            outlier_fraction=self._capped(self.outlier_margin * task.noise_rate),
             max_variance=self._max_variance(b, r),
             variance_tolerance=self.variance_tolerance,
             **draw_limits(self._n_unlabeled(task), task.n_features, b),
@@ -201,13 +199,13 @@ class PracticalSchedule:
         left, draws = n_labels, 0
         for k in range(1, n_phases + 1):
             n_queries = self._n_queries(task, k, n_phases, left)
-            b = self.band_factor * self._planned_radius(k)
+            b = self.band_factor * (self.first_radius * self.shrink ** (k - 2))
             mass = 1.0 if k == 1 else math.erf(b / math.sqrt(2))
             draws += math.ceil(self._n_unlabeled(task) / mass)
             left -= n_queries
         return Cost(phases=n_phases, draws=draws, labels=n_labels)
 
-    def for_table(self, n_rows: int, *, label_aware: bool = False) -> PracticalSchedule:
+    def for_table(self, n_rows: int, *, label_aware: bool = False) -> Self:
         """The same schedule for labeled rows: every one of them is drawn, used and free."""
         return replace(
             self,
@@ -246,9 +244,6 @@ class PracticalSchedule:
         eta, share = task.noise_rate, self.max_dirty_share
         return eta * (1 - share) / ((1 - eta) * share) / GAUSSIAN_MASS_PER_WIDTH
 
-    def _planned_radius(self, index: int) -> float:
-        return self.first_radius * self.shrink ** (index - 2)
-
     def _radius(self, history: History) -> float:
         """The last radius times `shrink`, unless fresh labels say that the last region was missed.
 
@@ -268,9 +263,6 @@ class PracticalSchedule:
         dirty = min(last.phase.outlier_fraction / self.outlier_margin, 0.5)
         angle = max(last.fresh_error - dirty / 2, 0.0) * last.phase.band_width / WRONG_PER_ANGLE
         return last.phase.l2_radius if angle > last.phase.l2_radius else planned
-
-    def _outlier_fraction(self, noise_rate: float) -> float:
-        return self._capped(self.outlier_margin * noise_rate)
 
     def _capped(self, fraction: float) -> float:
         return min(fraction, self.max_outlier_fraction)

@@ -1,7 +1,5 @@
 """What a run is given, as it is recorded: draws that can be replayed, and checked labels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The rows of a phase: pruned (line 6), sampled by weight (line 8), labeled, and kept for later."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,10 +41,8 @@ def prune(drawn: Draw, max_abs_entry: float) -> Pool:
     >>> prune(drawn, max_abs_entry=5.0).ids
     array([7])
     """
-    if drawn.n_rows == 0:
-        return Pool(drawn.ids, drawn.X)
-    kept = np.flatnonzero(largest_entries(drawn.X) <= max_abs_entry)
-    if kept.size == drawn.n_rows:
+    kept = np.flatnonzero(largest_entries(drawn.X) <= max_abs_entry) if drawn.n_rows else ()
+    if len(kept) == drawn.n_rows:
         return Pool(drawn.ids, drawn.X)
     return Pool(drawn.ids[kept], drawn.X[kept])
 

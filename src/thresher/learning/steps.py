@@ -1,11 +1,9 @@
 """The steps of a phase: what lines 5 and 7 to 10 do with the phase's numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -67,7 +65,7 @@ class Judged:
     @classmethod
     def of(
         cls, pool: Pool, removal: OutlierRemoval, phase: Phase, sample: Sample, labels: FloatArray
-    ) -> Judged:
+    ) -> Self:
         """A pool judged by one removal, which keeps to the phase's own allowances."""
         allowed = variance_allowance(phase, removal)
         return cls(pool, removal, phase.outlier_fraction, allowed, sample, labels)

@@ -1,7 +1,5 @@
 """What is asked: of the learner (`Task`), of one phase (`Phase`), and at what price (`Cost`)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 
 from thresher.validation import check_count, check_noise_rate, check_number

@@ -29,8 +29,6 @@ Where the paper slips, and what is done here:
   π·r_k, it gives 2π·r_k·c3·exp(−c4·c̄/(2π)), which is less than what the paper goes on with.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -124,11 +122,13 @@ class TheorySchedule:
         ξ = min{1/2, κ²/16·(1 + 4√C2·z/τ)⁻²} with z = √(b² + r²),
         ν = c9·ln(48·n·d/(b·δ_k)),  variance at most 2·C2·(b² + r²)  (lines 6 and 7).
         """
-        k, constants = self._check_index(index), self.constants
+        k, constants = check_count(index, "index"), self.constants
+        if k > self.n_phases:
+            raise ValueError(f"index must be at most n_phases = {self.n_phases}, got {k}")
         r, rho = self._radii(k)
         b = constants.band_factor * 2.0 ** (-k - 3)
         tau = constants.density_floor * constants.loss_tolerance * min(b, 1 / 9)
-        delta = self._failure_probability(k)
+        delta = self.failure_probability / ((k + 1) * (k + 2))
         xi = constants.outlier_fraction(spread=math.hypot(b, r), hinge_scale=tau)
         m = self._n_queries(b, delta)
         n = max(m, self._n_unlabeled(b, delta), _n_for_pruning(xi, delta))
@@ -180,15 +180,6 @@ class TheorySchedule:
             draws=sum(phase.max_draws for phase in phases),
             labels=sum(phase.n_queries or 0 for phase in phases),
         )
-
-    def _failure_probability(self, k: int) -> float:
-        return self.failure_probability / ((k + 1) * (k + 2))
-
-    def _check_index(self, index: int) -> int:
-        k = check_count(index, "index")
-        if k > self.n_phases:
-            raise ValueError(f"index must be at most n_phases = {self.n_phases}, got {k}")
-        return k
 
     def _radii(self, k: int) -> tuple[float, float]:
         if k == 1:

@@ -1,7 +1,5 @@
 """Tables as sources of instances, and the source for whatever a caller has."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Set
 from typing import Any, Protocol
 

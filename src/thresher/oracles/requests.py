@@ -1,7 +1,5 @@
 """What a learner asks a source of instances for, and what it gets back."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

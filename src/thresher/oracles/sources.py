@@ -1,7 +1,5 @@
 """The two one-method seams: where instances come from and where labels come from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from numbers import Real
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -45,11 +43,9 @@ class InstanceSource(Protocol):
     @property
     def n_features(self) -> int:
         """The number of features of every row."""
-        ...  # pragma: no cover
 
     def draw(self, request: DrawRequest) -> Draw:
         """Up to `request.n_rows` rows inside `request.band`."""
-        ...  # pragma: no cover
 
 
 @runtime_checkable
@@ -67,7 +63,6 @@ class RevealsLabels(Protocol):
 
     def reveal(self, ids: IdArray) -> FloatArray:
         """One label of -1 or +1 for each id."""
-        ...  # pragma: no cover
 
 
 LabelSource: TypeAlias = RevealsLabels | Callable[[IdArray, Rows], object]

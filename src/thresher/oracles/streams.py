@@ -1,7 +1,5 @@
 """Rows that arrive one after another as a source of instances."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Sparse ascent: directions of large variance, the cheap lower bound on the worst direction."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -69,7 +67,7 @@ def column_starts(gram: Floats, n_starts: int) -> FloatArray:
 
 
 def distinct(directions: FloatArray, *, max_cosine: float = 0.7) -> list[int]:
-    """Indices of directions of which no two are nearly parallel, earlier ones first."""
+    """Indices of the directions that are not nearly parallel to an earlier chosen one."""
     unit = directions / np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-300)
     cosines = np.abs(unit @ unit.T)
     chosen: list[int] = []

@@ -4,8 +4,6 @@ A direction v of large weighted variance is found, the weights are balanced agai
 found so far (the cuts), and the next direction is sought. Nothing here is proven.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -69,21 +67,17 @@ class CutSearch:
         self.target = None if limit is None else AIM * limit
         self._look()
 
-    def run(self, max_rounds: int, after_round: Callable[[], object] = lambda: None) -> None:
+    def run(self, max_rounds: int) -> None:
         """Balance until the search is over or the rounds are, and keep the best weights."""
         while not self.is_over() and self.n_rounds < max_rounds:
             self.balance()
-            after_round()
         self.settle()
 
     # -- one round ---------------------------------------------------------------------------
 
+    @one_blas_thread()
     def _look(self) -> None:
         """Find directions of large variance under the current weights."""
-        with one_blas_thread():
-            self._find_directions()
-
-    def _find_directions(self) -> None:
         single = self.moment.gram.astype(np.float32)  # looking costs half, and proves nothing
         again = self._standing(single)
         values, found = self._climb_many(single, again)
@@ -146,12 +140,12 @@ class CutSearch:
             self.optimum, self.mixture = answer.bound, answer.mixture
         return answer
 
+    @one_blas_thread()
     def _balanced(self) -> Balance:
         game = (self.scores, self.scaled.required, self.scaled.n_rows)
-        with one_blas_thread():
-            answer = balance(*game, precision=self.gap / 10)
-            if self.target is not None and answer.value < self.target:
-                return balance_to(*game, target=self.target, answer=answer)
+        answer = balance(*game, precision=self.gap / 10)
+        if self.target is not None and answer.value < self.target:
+            return balance_to(*game, target=self.target, answer=answer)
         return answer
 
     # -- when to stop ------------------------------------------------------------------------

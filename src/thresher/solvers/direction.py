@@ -1,10 +1,8 @@
 """The sparse direction of largest variance, bounded from both sides."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
@@ -14,7 +12,7 @@ from thresher.solvers.ascent import ascend, column_starts
 from thresher.solvers.eigen import top_eigenpairs
 from thresher.solvers.moment import gram_of, weighted_rows
 from thresher.solvers.scaling import power_of_two, scale_rows
-from thresher.solvers.splitting import Bracket, close_bracket, improve, relative_gap
+from thresher.solvers.splitting import Bracket, close_bracket, relative_gap
 from thresher.solvers.threads import one_blas_thread
 from thresher.solvers.thresholding import RITZ_DOUBT, best_clip, proven_upper
 from thresher.validation import (
@@ -73,7 +71,6 @@ def worst_direction(
     l2_radius: float,
     l1_radius: float,
     tolerance: float = 1e-3,
-    warm_start: WorstDirection | None = None,
     max_iterations: int = 2000,
 ) -> WorstDirection:
     """How large the variance in a sparse direction can be, with proof from both sides.
@@ -87,7 +84,6 @@ def worst_direction(
     gram : (d, d) symmetric matrix A
     l2_radius, l1_radius : radii r and ρ
     tolerance : relative gap (upper − lower)/upper to reach
-    warm_start : an answer for a similar matrix of the same size, to start from
     max_iterations : steps of the first-order method after which the answer is given as it stands
 
     Examples
@@ -104,8 +100,6 @@ def worst_direction(
     require_memory(7 * matrix.nbytes, f"the worst direction of a {matrix.shape} matrix")
     problem = _Problem.normalized(matrix, r, rho)
     bracket = _cheap_bracket(problem, tolerance)
-    if warm_start is not None:
-        bracket = problem.warmed(bracket, warm_start)
     if bracket.gap <= tolerance:
         upper = (
             problem.prove_upper(bracket, slack=2 * RITZ_DOUBT)
@@ -184,7 +178,7 @@ class _Problem:
     scale: float
 
     @classmethod
-    def normalized(cls, gram: FloatArray, l2_radius: float, l1_radius: float) -> _Problem:
+    def normalized(cls, gram: FloatArray, l2_radius: float, l1_radius: float) -> Self:
         largest = float(np.abs(gram).max())
         if largest > MAX_ENTRY or 0 < largest < 1 / MAX_ENTRY:
             place = ", ".join(str(i) for i in np.argwhere(np.abs(gram) == largest)[0])
@@ -199,16 +193,6 @@ class _Problem:
             )
         scale = power_of_two(largest)
         return cls(gram / scale, l1_radius / l2_radius, l2_radius, scale)
-
-    def warmed(self, bracket: Bracket, answer: WorstDirection) -> Bracket:
-        """The bracket, improved by the witnesses of an earlier answer; bounds are computed anew."""
-        if answer.multiplier.shape != self.gram.shape:
-            raise ValueError(
-                f"warm_start must be for a matrix of shape {self.gram.shape}, "
-                f"got one for {answer.multiplier.shape}"
-            )
-        lifted = answer.lifted / max(float(np.trace(answer.lifted)), 1e-300)
-        return improve(bracket, self.gram, lifted, answer.multiplier / self.scale, self.l1_radius)
 
     def prove_upper(self, bracket: Bracket, slack: float) -> float:
         """The bracket's upper bound, raised a little, if the checker accepts that.

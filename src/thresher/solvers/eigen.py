@@ -1,7 +1,5 @@
 """The largest eigenvalue of a symmetric matrix, approximately and fast."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 

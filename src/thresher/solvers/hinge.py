@@ -1,7 +1,5 @@
 """The minimum of a hinge loss around the current halfspace, with a proof of how good it is."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -6,8 +6,6 @@ rounding that this costs is bounded and small; the bound is carried along as `er
 in every certificate.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -9,8 +9,6 @@ whose maximiser α = clip(α⁰ + residual/μ, 0, 1) is a dual vector and so pro
 accelerated projected gradient descends on it; then α⁰ moves to α, and μ shrinks.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,7 +36,7 @@ class Place:
     point: FloatArray
     residuals: FloatArray
 
-    def beyond(self, previous: Place, factor: float) -> Place:
+    def beyond(self, previous: "Place", factor: float) -> "Place":
         """This place moved on, by a factor of the way that led here from the previous one."""
         return Place(
             self.point + factor * (self.point - previous.point),

@@ -1,7 +1,5 @@
 """Rows brought to an ordinary scale, so that no solver meets a number it cannot square."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

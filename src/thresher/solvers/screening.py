@@ -8,8 +8,6 @@ word counts most columns can go. (√(A_ii·A_jj) bounds an entry, too, but it f
 root of a word's frequency.)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 

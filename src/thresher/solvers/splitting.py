@@ -5,8 +5,6 @@ H = Z. Each step is one eigendecomposition and one soft-thresholding; the scaled
 is, times the penalty, a symmetric U whose bound λmax(A−U)₊ + ρ²·max|U_ij| falls to the optimum.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,7 +70,7 @@ def close_bracket(
         dual = dual + mixed - copy
         if iteration % CHECK_EVERY:
             continue
-        best = improve(best, gram, lifted, penalty * dual, l1_radius)
+        best = _improved(best, gram, lifted, penalty * dual, l1_radius)
         if best.gap <= gap or best.upper <= negligible:
             break
         if best.gap < 0.99 * reference:
@@ -82,7 +80,7 @@ def close_bracket(
     return best
 
 
-def improve(
+def _improved(
     best: Bracket, gram: FloatArray, lifted: FloatArray, multiplier: FloatArray, l1_radius: float
 ) -> Bracket:
     """The better of two witnesses on each side, judged separately."""

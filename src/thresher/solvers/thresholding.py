@@ -5,8 +5,6 @@ lifted region of l2 radius 1. One scalar is searched for; no semidefinite progra
 that is too loose, `tighten` moves U inside the box |U_ij| ≤ t, one eigendecomposition a step.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

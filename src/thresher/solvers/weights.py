@@ -10,8 +10,6 @@ projected gradient ascends, and both sides of the game are evaluated exactly at 
 program solver gives the same answer 10 to 50 times slower at 8,000 rows and 10 directions.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np
