@@ -81,11 +81,7 @@ class Margins:
     @classmethod
     def of(cls, rows: Any, labels: Any, point: Any, claim: Any) -> Self:
         """For the distance, l1 ratio and hinge scale of a claim, with the weight 1 for each row."""
-        rows, labels, point = (
-            as_rows(rows),
-            as_floats(labels, 1, -1.0, 1.0),
-            as_floats(point, 1),
-        )
+        rows, labels, point = (as_rows(rows), as_floats(labels, 1, -1.0, 1.0), as_floats(point, 1))
         (n, d), tau = rows.shape, as_radius(claim.hinge_scale)
         demand(n == labels.size, d == point.size, np.all(np.abs(labels) == 1))
         distance, ratio = as_radius(claim.distance), as_number(claim.l1_ratio, 1.0, 1e100)

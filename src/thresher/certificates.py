@@ -192,11 +192,8 @@ def accepts_worst_direction(
     witness = answer.direction if answer.direction is not None else answer.lifted
     radii = {"l2_radius": l2_radius, "l1_radius": l1_radius}
     lower, upper = as_number(answer.lower), as_number(answer.upper)
-    close = tolerance * upper < INF and (1 - Fraction(tolerance)) * Fraction(upper) <= Fraction(
-        lower
-    )
     return (
-        answer.status == ("converged" if close else "undecided")
+        answer.status == direction_status(lower, upper, tolerance)
         and proves_lower_bound(lower, gram, witness, **radii)
         and proves_upper_bound(upper, gram, answer.multiplier, **radii)
     )
@@ -227,12 +224,13 @@ def accepts_removal(
         l1_radius = min(l1_radius, math.sqrt(d) * l2_radius)
     gram, error = weighted_second_moment(rows_kept, weights, n_rows=n)
     radii = {"l2_radius": l2_radius, "l1_radius": l1_radius}
+    upper, optimum = as_number(answer.variance_upper), as_number(answer.optimum_lower)
     known, budget = {"gram_error": error, **radii}, {"outlier_fraction": outlier_fraction, **radii}
     return (
-        answer.status == _removal_status(answer, max_variance, tolerance)
+        answer.status == removal_status(upper, optimum, max_variance, tolerance)
         and proves_lower_bound(answer.variance_lower, gram, direction, **known)
-        and proves_upper_bound(answer.variance_upper, gram, answer.multiplier, rest=rest, **known)
-        and proves_optimum(answer.optimum_lower, rows, answer.factor, **budget)
+        and proves_upper_bound(upper, gram, answer.multiplier, rest=rest, **known)
+        and proves_optimum(optimum, rows, answer.factor, **budget)
     )
 
 
@@ -265,8 +263,14 @@ def accepts_hinge(
     )
 
 
-def _removal_status(answer: Any, limit: float | None, tolerance: float) -> str:
-    upper, optimum = as_number(answer.variance_upper), as_number(answer.optimum_lower)
+def direction_status(lower: float, upper: float, tolerance: float) -> str:
+    """What the status of a `WorstDirection` with these bounds has to be."""
+    close = tolerance * upper < INF and (1 - Fraction(tolerance)) * Fraction(upper) <= lower
+    return "converged" if close else "undecided"
+
+
+def removal_status(upper: float, optimum: float, limit: float | None, tolerance: float) -> str:
+    """What the status of an `OutlierRemoval` with these bounds has to be."""
     if limit is None:
         tight = upper < INF and upper <= (1 + Fraction(tolerance)) * Fraction(optimum)
         return "tightest" if tight else "undecided"

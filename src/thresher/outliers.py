@@ -10,8 +10,7 @@ reach, and `certificates` has the last word on all three.
 """
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from thresher.certificates import (
     proves_lower_bound,
     proves_optimum,
     proves_weights,
+    removal_status,
     rounding_of_moment,
 )
 from thresher.geometry.balls import support_points
@@ -43,7 +43,6 @@ from thresher.validation import (
     sum_of_squares,
 )
 
-Status = Literal["tightest", "feasible", "infeasible", "undecided"]
 MAX_ROUNDS = 40
 FAINT = 0.1  # of the variance: what columns of sparse rows may matter that are set aside
 
@@ -70,7 +69,7 @@ class OutlierRemoval:
 
     weights: FloatArray
     variance_upper: float
-    status: Status
+    status: str
     direction: FloatArray
     multiplier: FloatArray
     factor: FloatArray
@@ -270,23 +269,21 @@ class _Question:
         factor = r * screen.extend(mixed, d).T
         optimum = self._proven_optimum(search.optimum * unit, factor)
         lower = _proven_lower(gram, search.direction, search.l1_radius, error)
-        upper, multiplier = _proven_upper(search, gram, error, clip, self._goal(optimum) / unit)
+        # The upper bound that would settle the status.
+        goal = (1 + self.tolerance) * optimum if self.limit is None else self.limit
+        upper, multiplier = _proven_upper(search, gram, error, clip, goal / unit)
         return OutlierRemoval(
             weights=search.scaled.spread(weights),
             variance_lower=lower * unit,
             variance_upper=upper * unit,
             optimum_lower=optimum,
-            status=self._status(upper * unit, optimum),
+            status=removal_status(upper * unit, optimum, self.limit, self.tolerance),
             direction=r * screen.extend(search.direction, d),
             multiplier=multiplier * scale**2,
             factor=factor,
             n_rounds=search.n_rounds,
             columns=screen.columns,
         )
-
-    def _goal(self, optimum: float) -> float:
-        """The upper bound that would settle the status."""
-        return (1 + self.tolerance) * optimum if self.limit is None else self.limit
 
     def _proven_optimum(self, value: float, factor: FloatArray) -> float:
         """The bound on all admissible weights, or zero if it cannot be proven."""
@@ -297,15 +294,6 @@ class _Question:
             if proves_optimum(claim, self.rows, factor, **budget):
                 return claim
         return 0.0
-
-    def _status(self, upper: float, optimum: float) -> Status:
-        """What these bounds prove."""
-        if self.limit is None:
-            reachable = (1 + Fraction(self.tolerance)) * Fraction(optimum)
-            return "tightest" if upper <= reachable else "undecided"
-        if upper <= self.limit:
-            return "feasible"
-        return "infeasible" if optimum > self.limit else "undecided"
 
 
 def _proven_upper(

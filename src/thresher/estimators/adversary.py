@@ -51,9 +51,8 @@ def bound_on_adversary(
     Whatever 2% of these rows were planted, ...
     """
     check_is_fitted(classifier)
-    rows = HomogeneousRows(check_table(classifier, X), classifier.scaling_, _has_ones(classifier))[
-        :
-    ]
+    has_ones = bool(classifier.fit_intercept)
+    rows = HomogeneousRows(check_table(classifier, X), classifier.scaling_, has_ones)[:]
     labels = np.where(np.asarray(y) == classifier.classes_[1], 1.0, -1.0)
     rate = _noise_rate(classifier) if noise_rate is None else check_noise_rate(noise_rate)
     n_used = max(int(classifier.support_.size), 1)
@@ -62,7 +61,7 @@ def bound_on_adversary(
         "n_planted": int(rate * labels.size * (1 + 1e-12)),
         "hinge_scale": check_positive(hinge_scale or first.hinge_scale, "hinge_scale"),
         "distance": check_positive(distance, "distance"),
-        "l1_ratio": float(np.sqrt(min(2 * n_used + _has_ones(classifier), rows.shape[1]))),
+        "l1_ratio": float(np.sqrt(min(2 * n_used + has_ones, rows.shape[1]))),
     }
     point, weights = halfspace_of(classifier), _candidates(classifier, labels.size)
     bounds = [
@@ -74,10 +73,10 @@ def bound_on_adversary(
 
 def halfspace_of(classifier: Any) -> FloatArray:
     """The fitted halfspace as a unit vector over scaled columns, with the intercept at the end."""
-    vector = np.zeros(classifier.n_features_in_ + _has_ones(classifier))
+    n_features = classifier.n_features_in_
+    vector = np.zeros(n_features + bool(classifier.fit_intercept))
     vector[classifier.support_] = classifier._weights
-    if _has_ones(classifier):
-        vector[-1] = classifier._offset
+    vector[n_features:] = classifier._offset
     length = float(np.linalg.norm(vector))
     return vector / length if length > 0 else vector
 
@@ -88,10 +87,6 @@ def _candidates(classifier: Any, n_rows: int) -> FloatArray:
     weights[0], weights[1] = classifier.row_weights_, 0.0
     weights[1, first.row_ids] = first.row_weights
     return weights
-
-
-def _has_ones(classifier: Any) -> bool:
-    return bool(classifier.fit_intercept)
 
 
 def _noise_rate(classifier: Any) -> float:

@@ -79,14 +79,10 @@ class FittedHalfspace(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # 
 
 
 class FitReport:
-    """Reports the progress of `fit` to the callbacks of an estimator.
+    """Reports the progress of `fit(X, y)` to the callbacks of an estimator, and to a progress bar.
 
-    Parameters
-    ----------
-    estimator : the estimator that is being fitted
-    X, y : its training table, as the caller passed it
-    n_tasks : the largest number of tasks in this fit; None if unknown
-    move : moves a progress bar to the number of finished tasks
+    `n_tasks` is the largest number of tasks in this fit; `move` moves the bar to the number that
+    are finished.
     """
 
     def __init__(

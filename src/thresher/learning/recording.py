@@ -25,11 +25,6 @@ class RecordedSource:
     A pool with `is_replayable` draws the same rows again and is asked to; the rows of any other are
     kept in the journal.
 
-    Parameters
-    ----------
-    source : the pool
-    journal : where its draws are recorded
-
     Raises
     ------
     LearningStopped : the pool draws other rows than the journal says
@@ -70,10 +65,8 @@ class RecordedSource:
         return draw
 
     def _again(self, recorded: RecordedDraw, request: DrawRequest) -> Draw:
-        if recorded.X is not None:
-            return Draw(ids=recorded.ids, X=recorded.X, n_drawn=recorded.n_drawn)
-        if self._n_answered < self._n_from_pool:
-            X = self._source.take(recorded.ids)
+        if recorded.X is not None or self._n_answered < self._n_from_pool:
+            X = self._source.take(recorded.ids) if recorded.X is None else recorded.X
             return Draw(ids=recorded.ids, X=X, n_drawn=recorded.n_drawn)
         draw: Draw = self._source.draw(request)  # brings the order of its later draws along
         if not recorded.is_of(draw):

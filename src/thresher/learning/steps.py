@@ -128,11 +128,6 @@ def around_class_medians(rows: FloatArray, labels: FloatArray) -> FloatArray:
     Planted rows differ from the class that they are said to belong to more than from the table as a
     whole, and in columns of little variance as much as in others.
 
-    Parameters
-    ----------
-    rows : (n, d) array
-    labels : (n,) of -1 and +1
-
     Examples
     --------
     >>> rows = np.array([[1.0], [2.0], [3.0], [-1.0]])

@@ -40,8 +40,6 @@ from thresher.learning.task import Cost, Phase, Task
 from thresher.oracles import Draw
 from thresher.validation import check_count, check_noise_rate, check_number
 
-__all__ = ["PaperConstants", "TheorySchedule"]
-
 _SMALLEST_RADIUS = 1e-100  # the geometry refuses smaller ones: their squares would vanish
 VARIANCE_TOLERANCE = 0.3  # of no consequence to the paper's form, which stops at max_variance
 _SMALLEST_PROBABILITY = 1e-300  # divided by (k + 1)(k + 2), it is still a normal float
@@ -131,7 +129,9 @@ class TheorySchedule:
         delta = self.failure_probability / ((k + 1) * (k + 2))
         xi = constants.outlier_fraction(spread=math.hypot(b, r), hinge_scale=tau)
         m = self._n_queries(b, delta)
-        n = max(m, self._n_unlabeled(b, delta), _n_for_pruning(xi, delta))
+        # The last one keeps the share of dirty rows below ξ (Lemma 28).
+        n_for_pruning = _ceil_product(6, 1 / Fraction(xi), math.log(48 / delta))
+        n = max(m, self._n_unlabeled(b, delta), n_for_pruning)
         nu = math.log(48 * n * self.n_features) - math.log(b) - math.log(delta)
         return Phase(
             index=k,
@@ -217,11 +217,6 @@ def _check_probability(value: object, name: str) -> float:
             f"{name} must be at least {_SMALLEST_PROBABILITY} and below 1, got {probability}"
         )
     return probability
-
-
-def _n_for_pruning(xi: float, delta: float) -> int:
-    """n ≥ (6/ξ)·ln(48/δ), so that the share of dirty rows stays below ξ (Lemma 28)."""
-    return _ceil_product(6, 1 / Fraction(xi), math.log(48 / delta))
 
 
 def _log(*factors: float) -> float:

@@ -98,10 +98,6 @@ class WholeTable:
 
     Nothing is checked or copied; a draw of all rows is the table itself.
 
-    Parameters
-    ----------
-    rows : the table
-
     Examples
     --------
     >>> from thresher.geometry import Band

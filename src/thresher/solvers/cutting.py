@@ -183,10 +183,7 @@ class CutSearch:
             good_enough = 0.0 if self.limit is None else self.limit / (1 + RITZ_DOUBT)
             with one_blas_thread():  # threads that wait for each other cost more than they gain
                 self.clip = best_clip(
-                    self.moment.gram,
-                    self.l1_radius,
-                    good_enough=good_enough,
-                    rest=self.screen.rest,
+                    self.moment.gram, self.l1_radius, good_enough=good_enough, rest=self.screen.rest
                 )
         return self.clip
 

@@ -2,11 +2,17 @@
 
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 
-from thresher.certificates import EPS, proves_lower_bound, proves_optimum, proves_upper_bound
+from thresher.certificates import (
+    EPS,
+    direction_status,
+    proves_lower_bound,
+    proves_optimum,
+    proves_upper_bound,
+)
 from thresher.memory import require_memory
 from thresher.solvers.ascent import ascend, column_starts
 from thresher.solvers.eigen import top_eigenpairs
@@ -48,7 +54,7 @@ class WorstDirection:
     upper: float
     direction: FloatArray | None
     multiplier: FloatArray
-    status: Literal["converged", "undecided"]
+    status: str
     _lifted: FloatArray | None = field(default=None, repr=False)
 
     @property
@@ -218,7 +224,7 @@ class _Problem:
             upper=upper * unit,
             direction=self.l2_radius * witness if is_direction else None,
             multiplier=bracket.multiplier * self.scale,
-            status=_status(lower * unit, upper * unit, tolerance),
+            status=direction_status(lower * unit, upper * unit, tolerance),
             _lifted=None if is_direction else self.l2_radius**2 * witness,
         )
 
@@ -274,13 +280,8 @@ def _from_inner_products(
         upper=upper,
         direction=direction,
         multiplier=np.broadcast_to(np.float64(0), (d, d)),
-        status=_status(lower, upper, tolerance),
+        status=direction_status(lower, upper, tolerance),
     )
-
-
-def _status(lower: float, upper: float, tolerance: float) -> Literal["converged", "undecided"]:
-    close = upper - lower <= tolerance * upper < np.inf  # an infinite bound is no bound
-    return "converged" if close else "undecided"
 
 
 def _largest_rows(rows: Rows, n_rows: int) -> FloatArray:

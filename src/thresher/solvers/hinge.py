@@ -104,10 +104,6 @@ def minimize_hinge(
     warm_start : an answer to a similar problem with the same number of features
     max_iterations : gradient steps after which the answer is "undecided"
 
-    Returns
-    -------
-    HingeMinimum
-
     Examples
     --------
     >>> X = [[2.0, 0.0], [1.0, 1.0], [-2.0, 1.0], [-1.0, -1.0]]

@@ -45,12 +45,7 @@ class SecondMoment:
     """
 
     def __init__(
-        self,
-        rows: Rows,
-        weights: FloatArray | None = None,
-        *,
-        n_rows: int,
-        single_precision: bool,
+        self, rows: Rows, weights: FloatArray | None = None, *, n_rows: int, single_precision: bool
     ) -> None:
         self._exact_rows = rows
         self._dtype = np.dtype(np.float32 if single_precision else np.float64)
@@ -84,9 +79,7 @@ class SecondMoment:
         """A·v for every direction v, one a row."""
         if not self.is_thin:
             return directions @ self.gram
-        shares = (self.weights / self._n_rows)[:, None]
-        product = self._rows.T @ (shares * (self._rows @ directions.T))
-        return np.ascontiguousarray(product.T)
+        return products_with(self._rows, directions, (self.weights / self._n_rows)[:, None])
 
     def squared_projections(self, directions: FloatArray) -> Floats:
         """(x·v)² for every row x (down) and direction v (across), in the precision of the rows."""
@@ -126,6 +119,11 @@ class SecondMoment:
         roundoff = UNIT_ROUNDOFF[dtype]
         gamma = 1.01 * ((min(step, n) + 8) * roundoff + n_blocks * 2.0**-52)
         return gram, gamma * float(np.einsum("ii->i", gram).max())
+
+
+def products_with(rows: Rows, directions: FloatArray, weights: Any = 1.0) -> FloatArray:
+    """Σ weights·x(x·v) for every direction v, one a row; no d×d matrix is formed."""
+    return np.ascontiguousarray((rows.T @ (weights * (rows @ directions.T))).T)
 
 
 def gram_of(block: Rows) -> Any:

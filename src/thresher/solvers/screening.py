@@ -8,15 +8,15 @@ word counts most columns can go. (√(A_ii·A_jj) bounds an entry, too, but it f
 root of a word's frequency.)
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher.certificates import largest_in_columns
 from thresher.solvers.ascent import ascend
-from thresher.solvers.moment import weighted_rows
+from thresher.solvers.moment import products_with, weighted_rows
 from thresher.solvers.scaling import ScaledRows
 from thresher.solvers.weights import keep_smallest
 from thresher.validation import FloatArray, Rows, is_sparse
@@ -81,19 +81,13 @@ def _remaining_variance(scaled: ScaledRows, l1_radius: float) -> float:
     best, weights = 0.0, np.ones(scaled.rows.shape[0])
     for _ in range(N_TRIMS):
         rows = weighted_rows(scaled.rows, weights / scaled.n_rows)
-        _, directions = ascend(
-            _products_with(rows), _largest_columns(rows), l1_radius, precision=1e-2
-        )
+        multiply = partial(products_with, rows)
+        _, directions = ascend(multiply, _largest_columns(rows), l1_radius, precision=1e-2)
         for scores in np.square(scaled.rows @ directions[::-1].T).T:
             trimmed, _, least = keep_smallest(scores, scaled.required, None)
             best = max(best, least / scaled.n_rows)
         weights = np.minimum(weights, trimmed)  # the last direction is the best
     return best
-
-
-def _products_with(rows: Rows) -> Callable[[FloatArray], FloatArray]:
-    """Products with the inner products of the columns, which are not formed."""
-    return lambda directions: np.ascontiguousarray((rows.T @ (rows @ directions.T)).T)
 
 
 def _largest_columns(rows: Rows) -> FloatArray:

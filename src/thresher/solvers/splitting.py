@@ -48,13 +48,8 @@ def close_bracket(
 ) -> Bracket:
     """A bracket at least as good as the one given, closed to a relative gap if that is reached.
 
-    Parameters
-    ----------
-    gram : (d, d) symmetric, entries of ordinary size
-    start : any valid bracket; the closer, the fewer steps
-    l1_radius : ρ, for an l2 radius of 1
-    gap : relative gap to reach
-    max_iterations : steps after which the bracket is returned as it is
+    The entries of the matrix have ordinary size, and the l2 radius is 1. The closer the bracket to
+    begin with, the fewer steps; after `max_iterations` of them it is returned as it is.
     """
     negligible = 1e-12 * float(np.abs(gram).max())  # rounding allows no proof of less
     if start.upper <= negligible:

@@ -36,12 +36,7 @@ class Balance:
 
 
 def balance(
-    scores: Floats,
-    required: float,
-    n_rows: int,
-    *,
-    precision: float,
-    max_steps: int = 150,
+    scores: Floats, required: float, n_rows: int, *, precision: float, max_steps: int = 150
 ) -> Balance:
     """Weights that (almost) minimize the largest of several weighted mean scores.
 
