@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from benchmarks.adversary_bound import Case, cases, drop, fit, measure, second_form, worst_drop
+from estimators.small import QUICK
 from thresher import HalfspaceClassifier, HalfspaceClassifierCV
 from thresher.adversary import Proof, bound_adversary
 from thresher.adversary_checker import accepts_adversary_bound
@@ -235,7 +236,7 @@ def test_a_fitted_classifier_gets_a_sentence():
     X = rng.standard_normal((600, 8))
     y = np.where(X[:, 0] > 0, "yes", "no")
     one = HalfspaceClassifier(2, noise_rate=0.05, random_state=0).fit(X, y)
-    many = HalfspaceClassifierCV(sparsities=(1, 2), random_state=0, cv=2).fit(X, y)
+    many = HalfspaceClassifierCV((1, 2), random_state=0, cv=2, schedule=QUICK).fit(X, y)
     for model in (one, many):
         sentence = bound_on_adversary(model, X, y).sentence()
         assert sentence.startswith("Whatever 5% of these rows were planted, no halfspace within")

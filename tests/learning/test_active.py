@@ -448,12 +448,17 @@ def _step(learner: ActiveLearner, source: Faulty) -> bool:
     return True
 
 
-def _positions() -> list[Any]:
-    return [pytest.param(k, marks=[] if k in (0, 7, 19) else pytest.mark.slow) for k in range(20)]
+def _faults_and_positions() -> list[Any]:
+    """Each fault in the middle of a run, and one also at its ends."""
+    fast = {("raises", 0), ("raises", 19), *((name, 7) for name in FAULTS)}
+    return [
+        pytest.param(name, k, marks=[] if (name, k) in fast else pytest.mark.slow)
+        for name in FAULTS
+        for k in range(20)
+    ]
 
 
-@pytest.mark.parametrize("position", _positions())
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(("name", "position"), _faults_and_positions())
 def test_a_fault_of_the_label_source_costs_nothing_and_the_run_goes_on(
     name: str, position: int
 ) -> None:

@@ -92,6 +92,10 @@ def tiny(name: str, noise_rate: float, label_budget: int) -> tuple[np.ndarray, W
 
 
 every_method = pytest.mark.parametrize("name", METHODS)
+# With noise, the tests of few labels look at the same.
+with_and_without_noise = pytest.mark.parametrize(
+    "noise_rate", [0.0, pytest.param(0.05, marks=pytest.mark.slow)]
+)
 
 
 def test_methods_are_known_by_their_own_names() -> None:
@@ -110,7 +114,7 @@ def test_no_two_modules_have_a_method_of_the_same_name() -> None:
 
 
 @every_method
-@pytest.mark.parametrize("noise_rate", [0.0, 0.05])
+@with_and_without_noise
 def test_the_answer_is_a_halfspace_of_unit_length(name: str, noise_rate: float) -> None:
     halfspace, _ = small(name, noise_rate)
     assert halfspace.shape == (30,)
@@ -118,7 +122,7 @@ def test_the_answer_is_a_halfspace_of_unit_length(name: str, noise_rate: float) 
 
 
 @every_method
-@pytest.mark.parametrize("noise_rate", [0.0, 0.05])
+@with_and_without_noise
 def test_no_more_labels_are_paid_than_the_budget_allows(name: str, noise_rate: float) -> None:
     _, source = small(name, noise_rate)
     assert 0 < source.oracle.n_labels <= BUDGET
