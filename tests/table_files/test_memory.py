@@ -13,8 +13,8 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-N_ROWS, N_FEATURES = 20_000, 200
-TABLE_MB = 8 * N_ROWS * N_FEATURES / 1e6  # 32 MB, of a CSV file of 73 MB
+N_ROWS, N_FEATURES = 30_000, 200
+TABLE_MB = 8 * N_ROWS * N_FEATURES / 1e6  # 48 MB, of a CSV file of 110 MB
 MARGIN_MB = 110  # blocks that are parsed ahead, as text and as numbers, whatever the file's size
 
 # In a process of its own, whose highest memory is then that of reading; small files come first, so
