@@ -73,8 +73,14 @@ def test_every_classifier_is_public_and_known_to_the_arena() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.parametrize("n_values", [2, pytest.param(12, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", RIVALS)
-def test_a_rival_keeps_the_contract_of_scikit_learn(name: str) -> None:
+def test_a_rival_keeps_the_contract_of_scikit_learn(
+    name: str, n_values: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for of_C in ("_LOGISTIC_RANGE", "_SVM_RANGE"):
+        values = getattr(tuned, of_C)
+        monkeypatch.setattr(tuned, of_C, values[:: max(values.size // n_values, 1)])
     check_estimator(RIVALS[name])
 
 

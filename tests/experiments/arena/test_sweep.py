@@ -315,7 +315,14 @@ def test_what_is_no_toml_is_a_damaged_file(text: str) -> None:
 shipped = cache(load_sweeps)
 
 
-@pytest.mark.parametrize("name", shipped_names())
+# The others are parts of the paper.
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in ("paper", "smoke") else pytest.mark.slow)
+        for name in shipped_names()
+    ],
+)
 def test_every_shipped_sweep_loads(name: str) -> None:
     sweeps = shipped(name)
     n_runs = [len(sweep.entries) * len(sweep.seeds + sweep.pilot_seeds) for sweep in sweeps]
