@@ -26,12 +26,12 @@ from thresher.certificates import accepts_removal
 from thresher.errors import NotEnoughMemory
 from thresher.outliers import (
     OutlierRemoval,
+    RemovalProgress,
     certify_weights,
     find_weights,
     remove_outliers,
 )
 from thresher.solvers import worst_direction
-from thresher.solvers.cutting import CutSearch
 from thresher.solvers.thresholding import best_clip
 
 UNIT = {"l2_radius": 1.0, "l1_radius": 2.0}
@@ -452,6 +452,22 @@ def test_the_rows_are_left_as_they_were() -> None:
     np.testing.assert_array_equal(X, before)
 
 
+def test_the_callback_hears_of_every_round() -> None:
+    heard: list[RemovalProgress] = []
+    answer = remove_outliers(planted_rows(), callback=heard.append, **BUDGET)
+    assert [progress.n_rounds for progress in heard] == list(range(1, answer.n_rounds + 1))
+    assert heard[-1].optimum <= heard[-1].variance * (1 + 1e-9)
+    assert heard[-1].variance == pytest.approx(answer.variance_lower, rel=0.01)
+
+
+def test_an_error_of_the_callback_gets_through() -> None:
+    def stop(progress: RemovalProgress) -> None:
+        raise RuntimeError(f"round {progress.n_rounds}")
+
+    with pytest.raises(RuntimeError, match="round 1"):
+        remove_outliers(planted_rows(), callback=stop, **BUDGET)
+
+
 # -- wide sparse rows ------------------------------------------------------------------------
 
 WORDS = {"l2_radius": 1.0, "l1_radius": 4.0, "outlier_fraction": 0.05}
@@ -740,17 +756,11 @@ def test_an_l1_radius_that_never_binds_does_not_blur_the_proof() -> None:
     assert uppers[1] == pytest.approx(uppers[0], rel=1e-9)
 
 
-def test_when_rounds_run_out_the_best_weights_are_returned(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_when_rounds_run_out_the_best_weights_are_returned() -> None:
     rows = np.random.default_rng(3).standard_normal((300, 150))
-    seen, balance = [], CutSearch.balance
-
-    def observed(search: CutSearch) -> None:
-        balance(search)
-        seen.append(search.variance)
-
-    monkeypatch.setattr(CutSearch, "balance", observed)
+    seen: list[float] = []
     options = {"l2_radius": 1.0, "l1_radius": 3.0, "outlier_fraction": 0.2, "tolerance": 1e-6}
-    answer = remove_outliers(rows, max_rounds=6, **options)
+    answer = remove_outliers(
+        rows, **options, max_rounds=6, callback=lambda progress: seen.append(progress.variance)
+    )
     assert answer.variance_lower <= min(seen) * 1.02

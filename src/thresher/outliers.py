@@ -9,6 +9,7 @@ bound, a clipped matrix an upper bound, a mixture of directions a bound on what 
 reach, and `certificates` has the last word on all three.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -45,6 +46,16 @@ from thresher.validation import (
 
 MAX_ROUNDS = 40
 FAINT = 0.1  # of the variance: what columns of sparse rows may matter that are set aside
+
+
+@dataclass(frozen=True)
+class RemovalProgress:
+    """What the progress callback gets in each round; the bounds are not yet certified."""
+
+    n_rounds: int
+    n_cuts: int
+    variance: float
+    optimum: float
 
 
 @dataclass(frozen=True)
@@ -97,6 +108,7 @@ def remove_outliers(
     tolerance: float = 0.3,
     search_gap: float = 0.05,
     max_rounds: int = MAX_ROUNDS,
+    callback: Callable[[RemovalProgress], object] | None = None,
 ) -> OutlierRemoval:
     """Trust weights for rows, with a proof of how much variance they leave in any sparse direction.
 
@@ -115,6 +127,7 @@ def remove_outliers(
         proven for any weights
     search_gap : relative gap at which the search for better weights stops, at most `tolerance`
     max_rounds : maximum number of rounds; the answer so far is then returned
+    callback : called with a `RemovalProgress` in each round
 
     Returns
     -------
@@ -136,7 +149,14 @@ def remove_outliers(
     question = _Question.checked(X, l2_radius, l1_radius, outlier_fraction, max_variance, tolerance)
     max_rounds = check_count(max_rounds, "max_rounds")
     search = question.search(check_positive(search_gap, "search_gap"))
-    search.run(max_rounds)
+    unit = (question.l2_radius * search.scaled.scale) ** 2
+
+    def after_round() -> None:
+        if callback is not None:
+            state = len(search.cuts), search.variance * unit, search.optimum * unit
+            callback(RemovalProgress(search.n_rounds, *state))
+
+    search.run(max_rounds, after_round)
     return question.certified(search)
 
 

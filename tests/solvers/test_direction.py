@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -350,7 +351,45 @@ def test_an_answer_of_higher_rank_is_a_member_of_the_region() -> None:
     assert np.vdot(gram, answer.lifted) >= answer.lower
 
 
+def test_starting_from_the_answer_needs_no_iteration() -> None:
+    gram = noise_gram(d=40)
+    first = worst_direction(gram, tolerance=1e-4, **UNIT)
+    again = worst_direction(gram, tolerance=2e-4, warm_start=first, max_iterations=0, **UNIT)
+    assert again.status == "converged"
+    assert proves_direction(gram, again, **UNIT)
+
+
+def test_a_warm_start_from_another_matrix_is_proven_as_well() -> None:
+    gram, other = noise_gram(seed=1), 1e6 * noise_gram(seed=2)
+    warm = worst_direction(other, l2_radius=3.0, l1_radius=4.0)
+    answer = worst_direction(gram, warm_start=warm, **UNIT)
+    assert answer.status == "converged"
+    assert proves_direction(gram, answer, **UNIT)
+
+
+def test_a_forged_warm_start_does_no_harm() -> None:
+    gram = noise_gram()
+    warm = worst_direction(gram, **UNIT)
+    forged = replace(warm, lower=1e9, upper=1e-9)
+    answer = worst_direction(gram, warm_start=forged, **UNIT)
+    assert answer.status == "converged"
+    assert proves_direction(gram, answer, **UNIT)
+
+
+def test_a_warm_start_must_have_as_many_features() -> None:
+    warm = worst_direction(noise_gram(d=5), **UNIT)
+    with pytest.raises(ValueError, match="warm_start must be for a matrix of shape"):
+        worst_direction(noise_gram(d=6), warm_start=warm, **UNIT)
+
+
 # -- hostile input ---------------------------------------------------------------------------
+
+
+def test_entries_that_underflow_when_the_matrix_is_scaled_still_count() -> None:
+    gram = np.array([[-3.18e15, 1.1e-308], [1.1e-308, 1.1e-308]])
+    answer = worst_direction(gram, l2_radius=1.0, l1_radius=1.0)
+    assert answer.upper > 0
+    assert proves_direction(gram, answer, l2_radius=1.0, l1_radius=1.0)
 
 
 def check_hostile_gram(seed: int) -> None:

@@ -67,10 +67,11 @@ class CutSearch:
         self.target = None if limit is None else AIM * limit
         self._look()
 
-    def run(self, max_rounds: int) -> None:
+    def run(self, max_rounds: int, after_round: Callable[[], object] = lambda: None) -> None:
         """Balance until the search is over or the rounds are, and keep the best weights."""
         while not self.is_over() and self.n_rounds < max_rounds:
             self.balance()
+            after_round()
         self.settle()
 
     # -- one round ---------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from thresher.solvers.ascent import ascend, column_starts
 from thresher.solvers.eigen import top_eigenpairs
 from thresher.solvers.moment import gram_of, weighted_rows
 from thresher.solvers.scaling import power_of_two, scale_rows
-from thresher.solvers.splitting import Bracket, close_bracket, relative_gap
+from thresher.solvers.splitting import Bracket, close_bracket, improve, relative_gap
 from thresher.solvers.threads import one_blas_thread
 from thresher.solvers.thresholding import RITZ_DOUBT, best_clip, proven_upper
 from thresher.validation import (
@@ -77,6 +77,7 @@ def worst_direction(
     l2_radius: float,
     l1_radius: float,
     tolerance: float = 1e-3,
+    warm_start: WorstDirection | None = None,
     max_iterations: int = 2000,
 ) -> WorstDirection:
     """How large the variance in a sparse direction can be, with proof from both sides.
@@ -90,6 +91,7 @@ def worst_direction(
     gram : (d, d) symmetric matrix A
     l2_radius, l1_radius : radii r and ρ
     tolerance : relative gap (upper − lower)/upper to reach
+    warm_start : an answer for a similar matrix of the same size, to start from
     max_iterations : steps of the first-order method after which the answer is given as it stands
 
     Examples
@@ -106,6 +108,8 @@ def worst_direction(
     require_memory(7 * matrix.nbytes, f"the worst direction of a {matrix.shape} matrix")
     problem = _Problem.normalized(matrix, r, rho)
     bracket = _cheap_bracket(problem, tolerance)
+    if warm_start is not None:
+        bracket = problem.warmed(bracket, warm_start)
     if bracket.gap <= tolerance:
         upper = (
             problem.prove_upper(bracket, slack=2 * RITZ_DOUBT)
@@ -182,6 +186,7 @@ class _Problem:
     l1_radius: float
     l2_radius: float
     scale: float
+    lost: FloatArray | float  # what underflows when the matrix is divided by the scale
 
     @classmethod
     def normalized(cls, gram: FloatArray, l2_radius: float, l1_radius: float) -> Self:
@@ -198,7 +203,19 @@ class _Problem:
                 f"{1 / MAX_BOUND:g} and {MAX_BOUND:g}, got {l2_radius:g} squared times {largest:g}"
             )
         scale = power_of_two(largest)
-        return cls(gram / scale, l1_radius / l2_radius, l2_radius, scale)
+        scaled = gram / scale
+        lost = gram - scaled * scale if scale > 1 else 0.0
+        return cls(scaled, l1_radius / l2_radius, l2_radius, scale, lost)
+
+    def warmed(self, bracket: Bracket, answer: WorstDirection) -> Bracket:
+        """The bracket, improved by the witnesses of an earlier answer; bounds are computed anew."""
+        if answer.multiplier.shape != self.gram.shape:
+            raise ValueError(
+                f"warm_start must be for a matrix of shape {self.gram.shape}, "
+                f"got one for {answer.multiplier.shape}"
+            )
+        lifted = answer.lifted / max(float(np.trace(answer.lifted)), 1e-300)
+        return improve(bracket, self.gram, lifted, answer.multiplier / self.scale, self.l1_radius)
 
     def prove_upper(self, bracket: Bracket, slack: float) -> float:
         """The bracket's upper bound, raised a little, if the checker accepts that.
@@ -218,13 +235,16 @@ class _Problem:
         if not proves_lower_bound(lower, self.gram, witness, **radii):
             lower, witness = 0.0, np.zeros(len(self.gram))
         unit = self.l2_radius**2 * self.scale
+        # What was lost adds at most this, and joins the multiplier.
+        doubt = (self.l1_radius * self.l2_radius) ** 2 * float(np.abs(self.lost).max()) * (1 + 1e-9)
+        lower, upper = max(lower * unit - doubt, 0.0), upper * unit + doubt
         is_direction = witness.ndim == 1
         return WorstDirection(
-            lower=lower * unit,
-            upper=upper * unit,
+            lower=lower,
+            upper=upper,
             direction=self.l2_radius * witness if is_direction else None,
-            multiplier=bracket.multiplier * self.scale,
-            status=direction_status(lower * unit, upper * unit, tolerance),
+            multiplier=bracket.multiplier * self.scale + self.lost,
+            status=direction_status(lower, upper, tolerance),
             _lifted=None if is_direction else self.l2_radius**2 * witness,
         )
 

@@ -65,7 +65,7 @@ def close_bracket(
         dual = dual + mixed - copy
         if iteration % CHECK_EVERY:
             continue
-        best = _improved(best, gram, lifted, penalty * dual, l1_radius)
+        best = improve(best, gram, lifted, penalty * dual, l1_radius)
         if best.gap <= gap or best.upper <= negligible:
             break
         if best.gap < 0.99 * reference:
@@ -75,7 +75,7 @@ def close_bracket(
     return best
 
 
-def _improved(
+def improve(
     best: Bracket, gram: FloatArray, lifted: FloatArray, multiplier: FloatArray, l1_radius: float
 ) -> Bracket:
     """The better of two witnesses on each side, judged separately."""
