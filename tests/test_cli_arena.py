@@ -14,6 +14,7 @@ import subprocess
 import sys
 import sysconfig
 import time
+import warnings
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,9 @@ from typing import Any
 import pytest
 
 from browser import look_at, needs_browser
+from experiments.arena.arenas import run_inline
 from thresher import cli
+from thresher.errors import UncertifiedPhase
 from thresher.experiments.arena import processes, report
 from thresher.rendering.html import Html
 
@@ -43,14 +46,11 @@ Done = subprocess.CompletedProcess[str]
 
 
 def thresher(arguments: str, folder: Path) -> Done:
-    return subprocess.run(
-        [str(SCRIPT), *shlex.split(arguments)],
-        cwd=folder,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    """`call_cli` for what a module shares."""
+    told, said = io.StringIO(), io.StringIO()
+    with chdir(folder), redirect_stdout(told), redirect_stderr(said):
+        code = cli.main(shlex.split(arguments))
+    return Done(arguments, code, told.getvalue(), said.getvalue())
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -66,8 +66,13 @@ def write_tiny(
 
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory: pytest.TempPathFactory) -> tuple[Done, Path]:
+    """A sweep, without processes: those of smaller sweeps are enough."""
     folder = tmp_path_factory.mktemp("smoke")
-    return thresher(EXAMPLE, folder), folder
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        patch.setenv("COLUMNS", "80")
+        patch.setattr(processes, "run_here", run_inline)
+        warnings.simplefilter("ignore", UncertifiedPhase)
+        return thresher(EXAMPLE, folder), folder
 
 
 # -- run ---------------------------------------------------------------------------------------
@@ -206,10 +211,7 @@ def test_progress_goes_to_a_terminal_on_stderr_and_nowhere_else(tmp_path: Path) 
 def drawn(smoke) -> tuple[Done, Path]:
     """A report with its figures, which take longest; and what was said about it."""
     _, folder = smoke
-    told, said = io.StringIO(), io.StringIO()
-    with chdir(folder), redirect_stdout(told), redirect_stderr(said):
-        code = cli.main(shlex.split("arena report arena --out page.html"))
-    return Done("arena report", code, told.getvalue(), said.getvalue()), folder
+    return thresher("arena report arena --out page.html", folder), folder
 
 
 def test_a_report_is_one_file_about_the_records(drawn) -> None:

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from experiments.arena.arenas import run_inline
 from thresher import cli
 from thresher.errors import UnreadableTable
 from thresher.experiments import table_run
-from thresher.experiments.arena import Run, Sweep, run_sweep
+from thresher.experiments.arena import Run, Sweep, processes, run_sweep
 from thresher.experiments.arena.report import load_summaries, save_report
 from thresher.experiments.spec import TABLE_METHODS, TableSpec
 from thresher.experiments.table_run import load_table, make_learner, run_table, split_table
@@ -98,7 +99,10 @@ method = ["l1-logistic", "norm-filter-l1-logistic"]
 )
 
 
-def test_a_sweep_of_tables_runs_and_is_reported(data_dir: Path, tmp_path: Path) -> None:
+def test_a_sweep_of_tables_runs_and_is_reported(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "run_here", run_inline)
     records = run_sweep(SWEEP, tmp_path, n_jobs=1, data_dir=data_dir)
     assert len(records) == 2 * 2 * (3 + 2 * 1)
     assert {record["status"] for record in records} == {"finished"}

@@ -48,7 +48,7 @@ def task(seed: int = 0, spec: SimulationSpec = SMALL) -> dict[str, Any]:
 def run_inline(tasks: Iterable[dict[str, Any]], *_: object, **__: object) -> Iterator[Any]:
     """In place of `processes.run_here`, where it does not matter which process does the work."""
     for each in tasks:
-        yield Run.from_record(each).execute()
+        yield Run.from_record(each).execute(each.get("data_dir"))
 
 
 def timeless(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
