@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from estimators.hostile import CASES, FOR_ROWS, N_FEATURES, Case, X, Y
+from estimators.hostile import CASES, FOR_ROWS, N_FEATURES, NUMBERS, SHAPES, Case, X, Y
 from estimators.small import QUICK, TYPED, angle, outcome, quick, table
 from thresher import HalfspaceClassifier
 from thresher.errors import LearningStopped, UncertifiedPhase
@@ -34,8 +34,21 @@ def test_every_case_has_a_name_of_its_own() -> None:
 # -- the named cases -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scale", [True, False], ids=["scaled", "unscaled"])
-@pytest.mark.parametrize("case", CASES, ids=str)
+def scaled_or_not() -> list[Any]:
+    """Every case scaled, and those of numbers and shapes also unscaled; the rest is slow."""
+    return [
+        pytest.param(
+            case,
+            scale,
+            id=f"{case}-{'scaled' if scale else 'unscaled'}",
+            marks=() if scale or case in NUMBERS or case in SHAPES else pytest.mark.slow,
+        )
+        for case in CASES
+        for scale in (True, False)
+    ]
+
+
+@pytest.mark.parametrize(("case", "scale"), scaled_or_not())
 def test_fitting_ends_in_the_expected_error_or_a_certified_model(case: Case, scale: bool) -> None:
     X, y = case.table(), case.y
     start = time.process_time()

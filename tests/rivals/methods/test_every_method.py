@@ -141,8 +141,13 @@ def test_the_same_seed_gives_the_same_bits_at_any_size(name: str) -> None:
 
 
 @every_method
-@pytest.mark.parametrize("noise_rate", [0.0, 0.1])
-@pytest.mark.parametrize("label_budget", [1, 2, 30])
+@pytest.mark.parametrize(
+    ("noise_rate", "label_budget"),
+    [
+        *[(0.0, 1), (0.1, 1), (0.1, 2), (0.1, 30)],
+        *[pytest.param(0.0, n_labels, marks=pytest.mark.slow) for n_labels in (2, 30)],
+    ],
+)
 def test_one_label_is_enough_for_a_halfspace(
     name: str, noise_rate: float, label_budget: int
 ) -> None:
