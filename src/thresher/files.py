@@ -1,20 +1,31 @@
 """Files that are written atomically: a reader sees the old content or the new, never a part."""
 
 import csv
+import errno
 import io
 import os
+import secrets
+import stat
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
+
+UNFINISHED = ".unfinished"  # how the names of files end that are being written
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[BinaryIO]:
     """A file to write to, which replaces `path` when the block ends without an error.
 
-    Until then it lies beside it under the name `path` + ".part"; after an error or an interrupt it
-    is removed, and `path` is unchanged. A device or a pipe is written directly.
+    Until then it lies in the same folder under a random name, `.thresher-….unfinished`. After an
+    error or an interrupt it is removed; a kill may leave it there, and nothing reads it. Of several
+    processes that write one path, the last to finish wins. The permissions of an existing file are
+    kept, and a link stays a link to the new content. A device or a pipe is written directly.
+
+    Raises
+    ------
+    OSError : about `path`, also if the disk is full; `path` is then unchanged
 
     Examples
     --------
@@ -27,23 +38,89 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
     """
     path = Path(path)
     if path.exists() and not path.is_file():  # /dev/stdout must not be replaced
-        with path.open("wb") as file:
+        with naming(path), path.open("wb") as file:
             yield file
         return
-    unfinished = path.with_name(path.name + ".part")
+    target = Path(os.path.realpath(path))
+    unfinished = target.with_name(f".thresher-{secrets.token_hex(8)}{UNFINISHED}")
     try:
-        file = unfinished.open("wb")
-    except OSError as error:  # about the name that the caller knows
-        raise OSError(error.errno, error.strerror, str(path)) from error
-    try:
-        with file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
+        with naming(path, instead_of=unfinished):
+            with _created(unfinished, target) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            unfinished.replace(target)
+            _sync_folder(target.parent)
     except BaseException:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def naming(path: str | Path, *, instead_of: Path | None = None) -> Iterator[None]:
+    """Errors of the system that name no file, or another one, name this file.
+
+    Examples
+    --------
+    >>> with naming("answer.txt"):
+    ...     raise OSError(28, "No space left on device")
+    Traceback (most recent call last):
+    OSError: [Errno 28] No space left on device: 'answer.txt'
+    """
+    try:
+        yield
+    except OSError as error:
+        unnamed = error.filename is None or error.filename == str(instead_of)
+        if error.errno is None or not unnamed:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _created(unfinished: Path, target: Path) -> BinaryIO:
+    """A new file, which nobody else has, with the permissions of the one that it will replace."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        known: os.stat_result | None = target.stat()
+    except FileNotFoundError:
+        known = None
+    # The system takes the umask off the permissions of a new file.
+    descriptor = os.open(unfinished, flags, 0o666 if known is None else 0o600)
+    file = os.fdopen(descriptor, "wb")
+    if known is not None and os.chmod in os.supports_fd:
+        with suppress(OSError):  # only the superuser can give files away
+            os.chown(descriptor, known.st_uid, known.st_gid)
+        os.chmod(descriptor, stat.S_IMODE(known.st_mode) & 0o777)
+    return file
+
+
+def _sync_folder(folder: Path) -> None:
+    """Wait until the new name is on the disk, where the system can say so of a folder."""
+    if os.name != "posix":
+        return
+    with suppress(PermissionError):  # a folder can be writable and not readable
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+                raise
+        finally:
+            os.close(descriptor)
+
+
+def other_than_file(path: str | Path) -> str | None:
+    """What lies there if it is not an ordinary file; opening a pipe would wait for its other end.
+
+    Examples
+    --------
+    >>> other_than_file("/")
+    'a folder'
+    """
+    mode = os.stat(path).st_mode
+    if stat.S_ISREG(mode):
+        return None
+    return "a folder" if stat.S_ISDIR(mode) else "a device or a pipe"
 
 
 def write_text(path: str | Path, text: str) -> None:

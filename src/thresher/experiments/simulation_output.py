@@ -14,6 +14,7 @@ from thresher.errors import ThresherError, UncertifiedPhase
 from thresher.experiments.records import SimulatedPhase, SimulatedRun, save_runs
 from thresher.experiments.simulation import run_simulation
 from thresher.experiments.spec import THRESHER, SimulationSpec
+from thresher.files import replacing
 from thresher.learning import PhaseOutcome, PracticalSchedule
 from thresher.rendering import palette
 from thresher.rendering.html import new_figure
@@ -262,7 +263,8 @@ def draw_runs(runs: Sequence[SimulatedRun], out: str | Path) -> None:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(describe_spec(runs[0].spec), fontsize=12)
-    figure.savefig(out, dpi=150)
+    with replacing(out) as file:
+        figure.savefig(file, dpi=150, format=Path(out).suffix[1:] or "png")
 
 
 def by_phase(runs: Sequence[SimulatedRun], name: str) -> FloatArray:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from thresher.experiments.arena.processes import Execute, workers
 from thresher.experiments.arena.run import NAME, FlatRecord, RecordFile, Run, latest_records
 from thresher.experiments.arena.sweep import Sweep
+from thresher.files import write_text
 from thresher.table_files import find_table
 from thresher.validation import check_count
 
@@ -101,9 +102,9 @@ def skipped_file(spec: Path) -> Path:
 
 def _save_spec(sweep: Sweep, path: Path) -> None:
     """Keep the spec beside the records, and what of it was skipped: a report counts on both."""
-    path.write_text(sweep.text, encoding="utf-8")
+    write_text(path, sweep.text)
     if sweep.skipped_tables:
-        skipped_file(path).write_text(json.dumps(sweep.skipped_tables), encoding="utf-8")
+        write_text(skipped_file(path), json.dumps(sweep.skipped_tables))
     else:
         skipped_file(path).unlink(missing_ok=True)
 
