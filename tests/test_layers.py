@@ -12,7 +12,7 @@ import thresher
 
 PACKAGE = Path(str(thresher.__file__)).parent
 
-FOUNDATIONS = {"errors", "validation", "memory", "files", "wording"}
+FOUNDATIONS = {"errors", "validation", "memory", "files", "wording", "archives"}
 # What each layer may import besides itself; a layer that is not listed may not exist.
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
@@ -21,6 +21,7 @@ ALLOWED: dict[str, set[str]] = {
     "files": set(),
     "wording": set(),
     "rendering": {"wording"},
+    "archives": {"errors", "memory", "wording"},
     "certificates": set(),
     "table_files": FOUNDATIONS,
     "geometry": FOUNDATIONS,

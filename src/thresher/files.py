@@ -90,7 +90,7 @@ def _created(unfinished: Path, target: Path) -> BinaryIO:
     if known is not None and os.chmod in os.supports_fd:
         with suppress(OSError):  # only the superuser can give files away
             os.chown(descriptor, known.st_uid, known.st_gid)
-        os.chmod(descriptor, stat.S_IMODE(known.st_mode) & 0o777)
+        os.chmod(descriptor, stat.S_IMODE(known.st_mode) & 0o777)  # noqa: PTH101
     return file
 
 
@@ -117,7 +117,7 @@ def other_than_file(path: str | Path) -> str | None:
     >>> other_than_file("/")
     'a folder'
     """
-    mode = os.stat(path).st_mode
+    mode = Path(path).stat().st_mode
     if stat.S_ISREG(mode):
         return None
     return "a folder" if stat.S_ISDIR(mode) else "a device or a pipe"

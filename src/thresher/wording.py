@@ -1,9 +1,22 @@
 """Names and counts as they stand in messages."""
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 
 MISSING = "-"
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # all but tabs and line ends
+
+
+def has_controls(text: str) -> bool:
+    """Whether a terminal that shows the text would do more than show it.
+
+    Examples
+    --------
+    >>> has_controls("red\\x1b[31m"), has_controls("né\\n")
+    (True, False)
+    """
+    return _CONTROL.search(text) is not None
 
 
 def shortened(text: str, length: int = 40) -> str:

@@ -74,6 +74,7 @@ def _examine(options: argparse.Namespace) -> "Findings":
     from thresher import auditing  # here, so that --help stays quick
     from thresher.auditing.examination import numbering_columns
     from thresher.auditing.predictions import read_with_progress
+    from thresher.table_files import refuse_controls
 
     return_arrays_at_once()
     if options.sparsity is not None and len(options.sparsity) > 1:
@@ -81,6 +82,8 @@ def _examine(options: argparse.Namespace) -> "Findings":
     _refuse_to_overwrite(options.file, out=options.out, report=options.report)
     columns = chosen(options, ("label", "id_column", "one_hot"))
     table = read_with_progress(options.file, **columns)
+    if options.out is not None and options.out.suffix == ".json":  # before the work, not after it
+        refuse_controls(table, options.file)
     for name in numbering_columns(table):
         remark = f"column {name!r} looks like row numbers; if so, pass --id-column {name}"
         warnings.warn(remark, UserWarning, stacklevel=1)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
-import stat
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
@@ -21,9 +19,9 @@ from numpy.typing import NDArray
 from thresher.errors import DamagedFile
 from thresher.estimators.columns import FARTHEST, NARROWEST
 from thresher.estimators.model import HalfspaceModel, Label
-from thresher.files import write_text
+from thresher.files import other_than_file, write_text
 from thresher.validation import FloatArray, check_count, check_number
-from thresher.wording import one_line
+from thresher.wording import has_controls, one_line
 
 FORMAT, VERSION = "thresher-model", 1
 MAX_BYTES = 2**24  # a model of half a million features with names of 28 characters
@@ -32,7 +30,6 @@ MAX_FEATURES = 10_000_000
 MAX_DEPTH = 20  # of values in values
 LARGEST_SCORE = 1e307  # sums on the way to it stay finite, whatever their order
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # all but tabs and line ends
 _REFUSED = (ValueError, TypeError, KeyError, RecursionError, OverflowError)
 
 
@@ -93,13 +90,10 @@ def load_model(path: str | Path) -> HalfspaceModel:
 
 
 def _bytes_of(path: Path) -> bytes:
-    status = path.stat()
-    if stat.S_ISDIR(status.st_mode):
-        raise ValueError("it is a folder")
-    if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for its other end
-        raise ValueError("it is a device or a pipe")
-    if status.st_size > MAX_BYTES:
-        raise ValueError(f"it has {status.st_size:,} bytes, a model at most {MAX_BYTES:,}")
+    if other := other_than_file(path):
+        raise ValueError(f"it is {other}")
+    if (n_bytes := path.stat().st_size) > MAX_BYTES:
+        raise ValueError(f"it has {n_bytes:,} bytes, a model at most {MAX_BYTES:,}")
     with path.open("rb") as file:
         return file.read(MAX_BYTES + 1)
 
@@ -159,8 +153,8 @@ def _refuse_odd_text(value: Any, name: str) -> None:
         level = [part for one in level if isinstance(one, (dict, list)) for part in _parts(one)]
     if level:
         raise ValueError(f"{name} is nested more than {MAX_DEPTH} deep")
-    text = "".join(texts)
-    if _CONTROL.search(text):
+    text = "\n".join(texts)
+    if has_controls(text):
         raise ValueError(f"{name} has control characters")
     text.encode()  # half a surrogate pair is a ValueError
 

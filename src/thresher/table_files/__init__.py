@@ -15,6 +15,6 @@ in batches only needs a subclass of `BatchFile`: `partial(read_batches, ...)` is
 """
 
 from thresher.table_files.reading import find_table, read_table
-from thresher.table_files.table import LabeledTable
+from thresher.table_files.table import LabeledTable, refuse_controls
 
-__all__ = ["LabeledTable", "find_table", "read_table"]
+__all__ = ["LabeledTable", "find_table", "read_table", "refuse_controls"]

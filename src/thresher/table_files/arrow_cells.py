@@ -106,10 +106,20 @@ class Piece:
 def plain(array: Any) -> Any:
     """The array without dictionaries, and with strings in one of their several layouts."""
     if arrow().types.is_dictionary(array.type):
+        require_memory(_decoded_size(array), "a column of repeated values")
         array = array.dictionary_decode()
     if str(array.type) in ("large_string", "string_view"):
         array = array.cast(arrow().string())
     return array
+
+
+def _decoded_size(array: Any) -> int:
+    """The bytes that an array with a dictionary takes without it."""
+    pc, values = arrow("compute"), plain(array.dictionary)
+    if not (is_text(values) or arrow().types.is_binary(values.type)):
+        return len(array) * max(8, values.nbytes // max(1, len(values)))
+    lengths = pc.take(pc.binary_length(values), array.indices)
+    return int(pc.sum(lengths.cast(arrow().int64())).as_py() or 0) + 4 * len(array)
 
 
 def is_text(array: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from thresher.table_files.arrow_cells import (
     own_errors,
     plain,
 )
+from thresher.table_files.arrow_headers import MAGIC, arrow_sizes
 from thresher.table_files.columns import (
     ColumnSummary,
     Feature,
@@ -38,6 +40,8 @@ from thresher.table_files.table import (
 from thresher.validation import FloatArray
 
 CELLS_AT_ONCE = 2**19
+BYTES_AT_ONCE = 2**26  # of rows that have long cells
+COPIES = 3  # of the labels and the ids while they are turned into arrays
 NUMBERS_ONLY: tuple[Kind, ...] = ()
 
 
@@ -48,6 +52,7 @@ class BatchFile:
         self.path = path
         self.n_bytes = path.stat().st_size
         self.names: list[str] = []
+        self.n_rows: int | None = None  # where the file says so before it is read
 
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, int]]:
         """Record batches of these columns, each with the number of bytes read by then."""
@@ -63,11 +68,17 @@ def read_batches(
 ) -> LabeledTable:
     """The table in a file of this kind."""
     file = kind(path)
+    with own_errors():
+        return _read(file, request)
+
+
+def _read(file: BatchFile, request: TableRequest) -> LabeledTable:
     roles = assign_roles(file.names, request)
     wanted = None
     if request.features is not None:
         known = [name for name in file.names if name != roles.label]
         wanted = wanted_features(request.features, known, one_hot=request.one_hot)
+    _require_room(file.n_rows or 0, len(wanted or roles.others))
     survey = _Survey(file, roles, request, wanted)
     y, ids = None, np.arange(survey.n_rows)
     if roles.label is not None:
@@ -100,8 +111,10 @@ class _Survey:
             name: [] for name in (roles.label, roles.id_column) if name is not None
         }
         self.n_rows = 0
+        width = len(wanted or roles.others)
         for batch, n_bytes in file.batches(list(dict.fromkeys([*allowed, *self._kept]))):
             self._add(batch)
+            _require_room(self.n_rows, width)
             request.report_progress(n_bytes // 2, file.n_bytes)
         if self.n_rows == 0:
             raise Refusal("has columns but no rows", advice="check how it was written")
@@ -111,6 +124,7 @@ class _Survey:
             column.add(batch.column(column.name), first_row=self.n_rows)
         for name, chunks in self._kept.items():
             chunks.append(plain(batch.column(name)))
+            require_memory(COPIES * sum(chunk.nbytes for chunk in chunks), f"the column {name!r}")
         self.n_rows += batch.num_rows
 
     def kept(self, name: str) -> Any:
@@ -119,12 +133,18 @@ class _Survey:
             return arrow().concat_arrays(self._kept[name])
 
 
+def _require_room(n_rows: int, n_features: int) -> None:
+    """Raise `NotEnoughMemory` if a table of at least that size, with labels and ids, cannot fit."""
+    n_bytes = 8 * n_rows * (n_features + COPIES)
+    require_memory(n_bytes, f"a table of {n_rows:,} × {n_features:,} numbers")
+
+
 def _filled(
     file: BatchFile, features: list[Feature], n_rows: int, request: TableRequest
 ) -> FloatArray:
     """The second pass: the table itself, which is the only large array."""
     width = len(features)
-    require_memory(8 * n_rows * width, f"a table of {n_rows:,} × {width:,} numbers")
+    _require_room(n_rows, width)
     X = np.empty((n_rows, width))
     start = 0
     for batch, n_bytes in file.batches(list(dict.fromkeys(f.column for f in features))):
@@ -170,43 +190,93 @@ class ParquetFile(BatchFile):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
+        self._texts: list[str] = []
         with own_errors(), self._open() as file:
             self.names = list(file.schema_arrow.names)
-            self._n_rows = int(file.metadata.num_rows)
+            self._metadata = file.metadata
+            groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+            self.n_rows = max(int(file.metadata.num_rows), sum(group.num_rows for group in groups))
+            types = arrow().types
+            is_text = (types.is_string, types.is_large_string, types.is_binary)
+            self._texts = [f.name for f in file.schema_arrow if any(is_(f.type) for is_ in is_text)]
 
     def _open(self) -> Any:
-        return arrow("parquet").ParquetFile(self.path, pre_buffer=False, buffer_size=2**16)
+        # Texts as they mostly are in the file, in dictionaries: a long one that is repeated in all
+        # rows would take its length times their number.
+        return arrow("parquet").ParquetFile(
+            self.path, pre_buffer=False, buffer_size=2**16, read_dictionary=self._texts
+        )
 
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, int]]:
         n_done = 0
-        step = max(1, CELLS_AT_ONCE // max(1, len(columns)))
+        held, per_row = parquet_sizes(self._metadata, columns)
+        step = max(1, min(CELLS_AT_ONCE // max(1, len(columns)), BYTES_AT_ONCE // max(1, per_row)))
+        require_memory(held + step * per_row, f"a batch of {self.path.name}")
         with own_errors(), self._open() as file:
             for batch in file.iter_batches(batch_size=step, columns=list(columns)):
                 batch.validate(full=True)
                 n_done += batch.num_rows
-                yield batch, self.n_bytes * n_done // max(1, self._n_rows)
+                yield batch, self.n_bytes * n_done // max(1, self.n_rows or 0)
+
+
+def parquet_sizes(metadata: Any, columns: Sequence[str]) -> tuple[int, int]:
+    """The bytes of these columns that are held at once, and what each row of a batch adds to them.
+
+    Numbers and texts in dictionaries are unpacked row by row. Texts that are written as changes of
+    the ones before can all be as long as their part of the file; nested values come all at once.
+    """
+    held = per_row = 0
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    for number, is_nested in _stored_columns(metadata.schema, set(columns)):
+        column = metadata.schema.column(number)
+        is_text, width = column.physical_type == "BYTE_ARRAY", max(8, column.length)
+        per_row += width
+        if not (is_text or is_nested):
+            continue
+        parts = [group.column(number) for group in groups]
+        longest = max((part.total_uncompressed_size for part in parts), default=0)
+        held += longest
+        if is_nested:
+            most = max((part.num_values for part in parts), default=0)
+            held += most * (width + longest if is_text else width)
+        elif any("DELTA_BYTE_ARRAY" in part.encodings for part in parts):
+            per_row += longest
+    return held, per_row
+
+
+def _stored_columns(schema: Any, names: set[str]) -> Iterator[tuple[int, bool]]:
+    """The numbers of the stored columns that make up these columns; of nested ones, several."""
+    for number in range(len(schema)):
+        path = schema.column(number).path
+        parents = accumulate(path.split("."), "{}.{}".format)
+        if path in names or not names.isdisjoint(parents):
+            yield number, path not in names
 
 
 class ArrowFile(BatchFile):
     """Record batches in Arrow's random access format (Feather) or its streaming format.
 
-    They are mapped into memory and not copied.
+    They are read, one at a time, and not mapped into memory: of a mapped file that another process
+    shortens, the system kills the reader.
     """
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        with own_errors(), arrow().memory_map(str(path)) as file:
+        sizes = arrow_sizes(path)
+        self.n_rows = sizes.n_rows
+        require_memory(sizes.n_bytes, f"the largest batch of {path.name}")
+        with own_errors(), arrow().OSFile(str(path)) as file:
             self.names = list(self._open(file).schema.names)
 
     def _open(self, file: Any) -> Any:
         ipc = arrow("ipc")
-        is_random_access = file.read(6) == b"ARROW1"
+        is_random_access = file.read(len(MAGIC)) == MAGIC
         file.seek(0)
         return ipc.open_file(file) if is_random_access else ipc.open_stream(file)
 
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, int]]:
         step = max(1, CELLS_AT_ONCE // max(1, len(columns)))
-        with own_errors(), arrow().memory_map(str(self.path)) as file:
+        with own_errors(), arrow().OSFile(str(self.path)) as file:
             for whole, share in _record_batches(self._open(file)):
                 batch = whole.select(list(columns))
                 batch.validate(full=True)

@@ -11,13 +11,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from thresher.memory import require_memory
 from thresher.table_files.arrow_cells import MISSING, arrow, own_errors
 from thresher.table_files.arrow_tables import BatchFile
 from thresher.table_files.table import Refusal
 from thresher.wording import count, quoted
 
 BLOCK = 2**21  # bytes parsed at once, unless the first rows are longer; some blocks are read ahead
-LONGEST = 2**26  # bytes of a line that are looked at
+BLOCKS_AT_ONCE = 16  # read ahead, and as text, numbers and copies
+BYTES_PER_COLUMN = 20_000  # of pyarrow's and our own bookkeeping, as measured
+LONGEST = 2**26  # bytes that a line can have
 
 
 class CsvFile(BatchFile):
@@ -31,7 +34,10 @@ class CsvFile(BatchFile):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._block_size = max(BLOCK, 4 * _length_of_first_lines(path))
+        length, n_columns = _first_lines(path, self.delimiter)
+        self._block_size = max(BLOCK, 4 * length)
+        n_bytes = BLOCKS_AT_ONCE * self._block_size + BYTES_PER_COLUMN * n_columns
+        require_memory(n_bytes, f"reading {path.name} with {count(n_columns, 'column')}")
         with own_errors(self._explain):
             self.names = list(self._open(arrow().OSFile(str(path)), None).schema.names)
         if len(self.names) == 1 and set(self.names[0]) & set(";|,\t"):
@@ -111,25 +117,38 @@ def _bytes_of(path: Path) -> IO[bytes]:
     return gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb")  # type: ignore[return-value]
 
 
-def _length_of_first_lines(path: Path) -> int:
-    """The bytes of the longer of the first two lines; 0 if they cannot be read."""
+def _lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file, none of which can take all memory."""
+    with _bytes_of(path) as file:
+        while line := file.readline(LONGEST):
+            if len(line) == LONGEST:
+                raise csv.Error("line too long")
+            yield line
+
+
+def _first_lines(path: Path, delimiter: str) -> tuple[int, int]:
+    """The bytes of the longer of two lines, and the number of columns; 0 if they are unreadable."""
     try:
-        with _bytes_of(path) as file:
-            return max(len(file.readline(LONGEST)) for _ in range(2))
+        length = max(map(len, itertools.islice(_lines(path), 2)), default=0)
+        _, n_columns = next(_records(path, delimiter), (0, 0))
+    except csv.Error as error:
+        raise _too_long() from error
     except (OSError, EOFError, zlib.error):
-        return 0
+        return 0, 0
+    return length, n_columns
 
 
 def _records(path: Path, delimiter: str) -> Iterator[tuple[int, int]]:
     """The first line and the number of cells of every record that is not blank, names included."""
-    with _bytes_of(path) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="")
-        reader = csv.reader(text, delimiter=delimiter)
-        line = 1
-        for record in reader:
-            if record:
-                yield line, len(record)
-            line = reader.line_num + 1
+    texts = (line.decode("utf-8", errors="replace") for line in _lines(path))
+    # Lines can also end in a carriage return alone.
+    lines = itertools.chain.from_iterable(io.StringIO(text, newline="") for text in texts)
+    reader = csv.reader(lines, delimiter=delimiter)
+    number = 1
+    for record in reader:
+        if record and record != ["\ufeff"]:
+            yield number, len(record)
+        number = reader.line_num + 1
 
 
 def _line_of_row(path: Path, delimiter: str, row: int) -> int | None:
@@ -142,15 +161,14 @@ def _line_of_row(path: Path, delimiter: str, row: int) -> int | None:
 
 
 def _wrong_encoding(path: Path) -> Refusal | None:
-    with _bytes_of(path) as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                line.decode()
-            except UnicodeDecodeError as error:
-                return Refusal(
-                    f"is not UTF-8: line {number:,} has the byte 0x{line[error.start]:02x}",
-                    advice="save it as UTF-8",
-                )
+    for number, line in enumerate(_lines(path), start=1):
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            return Refusal(
+                f"is not UTF-8: line {number:,} has the byte 0x{line[error.start]:02x}",
+                advice="save it as UTF-8",
+            )
     return None
 
 

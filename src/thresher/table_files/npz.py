@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import math
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from thresher.errors import ThresherError
-from thresher.memory import require_memory
+from thresher.archives import ArrayArchive, BadArchive, PickledObjects
 from thresher.table_files.columns import refuse_other_label, wanted_features
 from thresher.table_files.table import (
     LabeledTable,
@@ -31,11 +26,6 @@ from thresher.validation import Rows, is_sparse
 from thresher.wording import nearest, one_line, quoted
 
 LABEL = "y"
-DAMAGE = (
-    *(zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError),
-    *(NotImplementedError, RuntimeError),  # odd compression, a password
-    *(SyntaxError, KeyError, TypeError),  # a broken header
-)
 PARTS = ("X_data", "X_indices", "X_indptr", "X_shape")
 
 
@@ -43,42 +33,19 @@ def read_npz(path: Path, request: TableRequest) -> LabeledTable:
     """The table in an NPZ file; features without names are called x0, x1 and so on."""
     refuse_other_label(request, LABEL)
     try:
-        with zipfile.ZipFile(path) as archive:
-            return _table(_Arrays(archive), request)
-    except ThresherError:
-        raise
-    except DAMAGE as error:
+        with _Arrays(path) as arrays:
+            return _table(arrays, request)
+    except PickledObjects as error:
+        raise Refusal(f"has {error}", advice="save numbers, or text with dtype=str") from error
+    except BadArchive as error:
         raise Refusal(
-            f"is damaged, truncated or not an NPZ file ({one_line(error, 150)})",
+            f"is damaged, truncated or not an NPZ file ({error})",
             advice="write it again with numpy.savez",
         ) from error
 
 
-class _Arrays:
-    """The arrays of an archive, each checked by its header before memory is taken."""
-
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        self.archive = archive
-        self.names = [name.removesuffix(".npy") for name in archive.namelist()]
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        member = f"{name}.npy"
-        with self.archive.open(member) as file:
-            if npy.read_magic(file) == (1, 0):
-                shape, _, dtype = npy.read_array_header_1_0(file)
-            else:
-                raise ValueError(f"{member} is not of version 1.0")
-        if dtype.hasobject:
-            raise Refusal(
-                f"has pickled objects in {name!r}, which could run arbitrary code",
-                advice="save numbers, or text with dtype=str",
-            )
-        n_bytes = math.prod(shape) * dtype.itemsize
-        if min((*shape, 0)) < 0 or n_bytes > self.archive.getinfo(member).file_size:
-            raise ValueError(f"{member} is shorter than its header says")
-        require_memory(2 * n_bytes, f"the array {name!r} of shape {shape}")
-        with self.archive.open(member) as file:
-            return np.asarray(npy.read_array(file, allow_pickle=False))
+class _Arrays(ArrayArchive):
+    """The arrays of a table."""
 
     def take(self, name: str, kinds: str, what: str, *, length: int | None = None) -> NDArray[Any]:
         """The array of this name, of one dimension and this length, or of two dimensions."""
@@ -117,7 +84,12 @@ def _names(arrays: _Arrays, n_features: int) -> list[str]:
     """The features' names: an array of strings, or one text as UTF-8 bytes with a line for each."""
     found = arrays["feature_names"]
     if found.dtype == np.uint8 and found.ndim == 1:
-        names = found.tobytes().decode("utf-8").split("\n")
+        try:
+            names = found.tobytes().decode("utf-8").split("\n")
+        except UnicodeDecodeError as error:
+            raise Refusal(
+                "has 'feature_names' that are not UTF-8", advice="save strings"
+            ) from error
         if len(names) == n_features:
             return names
     return [str(name) for name in arrays.take("feature_names", "U", "strings", length=n_features)]

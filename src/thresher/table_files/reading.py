@@ -8,11 +8,17 @@ from pathlib import Path
 from typing import TypeAlias
 
 from thresher.errors import UnreadableTable
+from thresher.files import other_than_file
 from thresher.table_files.arrow_tables import ArrowFile, ParquetFile, read_batches
 from thresher.table_files.delimited import CsvFile, TsvFile
 from thresher.table_files.npz import read_npz
 from thresher.table_files.svmlight import read_svmlight
-from thresher.table_files.table import LabeledTable, Progress, Refusal, TableRequest
+from thresher.table_files.table import (
+    LabeledTable,
+    Progress,
+    Refusal,
+    TableRequest,
+)
 from thresher.wording import quoted, some
 
 Reader: TypeAlias = Callable[[Path, TableRequest], LabeledTable]
@@ -138,14 +144,13 @@ def _reader_of(path: Path) -> Reader:
 
 def _refuse_other_than_files(path: Path) -> None:
     try:
-        if path.is_dir():
-            raise Refusal("is a folder", advice="name a file in it")
-        if not path.exists():
-            raise Refusal("was not found", advice=_beside(path))
-        if not path.is_file():
-            raise Refusal("is a device or a pipe, not a file", advice="save it first")
+        if other := other_than_file(path):
+            advice = "name a file in it" if path.is_dir() else "save it first"
+            raise Refusal(f"is {other}", advice=advice)
         with path.open("rb") as file:
             is_empty = not file.read(1)
+    except FileNotFoundError as error:
+        raise Refusal("was not found", advice=_beside(path)) from error
     except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
         reason = getattr(error, "strerror", None) or error
         raise Refusal(f"cannot be opened ({reason})", advice="check its permissions") from error

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from thresher.errors import UnreadableTable
 from thresher.memory import require_memory
 from thresher.validation import Rows, is_sparse, sum_of_squares
-from thresher.wording import count, shortened, some
+from thresher.wording import count, has_controls, shortened, some
 
 Progress: TypeAlias = Callable[[int, int], None]  # called with the bytes read so far, and in total
 Place: TypeAlias = Callable[[int], str]  # where a row, counted from 0, stands in its file
 
 MAX_FEATURES = 10_000_000  # beyond, an index is a mistake, and the names alone would take a GB
+BYTES_PER_NAME = 70
 LARGEST = 1e100  # what solvers can square and add up
 
 
@@ -75,12 +78,32 @@ class Refusal(Exception):
 
 
 def refuse_width(n_features: int) -> None:
-    """Raise `Refusal` if there are no features, or impossibly many."""
+    """Raise `Refusal` if there are no features, or impossibly many; they must fit with names."""
     if not 0 < n_features <= MAX_FEATURES:
         raise Refusal(
             f"has {count(n_features, 'feature')}",
             advice=f"1 to {MAX_FEATURES:,} are supported; check the largest index",
         )
+    require_memory(BYTES_PER_NAME * n_features, f"the names of {count(n_features, 'feature')}")
+
+
+def refuse_controls(table: LabeledTable, path: str | Path) -> None:
+    """Raise `UnreadableTable` if a name or a label has control characters, which no model may have.
+
+    Examples
+    --------
+    >>> rows = np.eye(2), np.array([0, 1]), ["a", "b\\x1b[2J"], np.arange(2), "y"
+    >>> refuse_controls(LabeledTable(*rows), "mail.csv")
+    Traceback (most recent call last):
+    thresher.errors.UnreadableTable: mail.csv has control characters in the column name 'b\\x1b[2J';
+    remove them
+    """
+    labels = [] if table.y is None else np.unique(table.y).tolist()
+    texts = {"column name": table.feature_names, "label": [str(label) for label in labels]}
+    for what, values in texts.items():
+        for value in filter(has_controls, values):
+            problem = f"has control characters in the {what} {shortened(value)!r}"
+            raise UnreadableTable(path, problem, advice="remove them")
 
 
 def refuse_missing(what: str, missing: NDArray[Any], place: Place) -> None:

@@ -1,0 +1,202 @@
+"""Small files that would take much memory are refused before they take it."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as parquet
+import pytest
+
+from thresher import memory
+from thresher.errors import NotEnoughMemory, ThresherError
+from thresher.table_files import read_table
+
+MB = 10**6
+FREE = 60 * MB
+
+Make = Callable[[Path, int], object]
+
+
+def constant(path: Path, n_rows: int) -> None:
+    """Equal rows, which Parquet writes as one."""
+    rows = np.zeros(n_rows, dtype=np.int8)
+    parquet.write_table(pa.table({"a": rows, "y": rows}), path)
+
+
+def compressed_batch(path: Path, n_rows: int) -> None:
+    rows = np.zeros(n_rows)
+    feather.write_feather(
+        pa.table({"a": rows, "y": rows}), str(path), compression="zstd", chunksize=n_rows
+    )
+
+
+def nothing(path: Path, n_rows: int) -> None:
+    """Missing values, of which a stream holds only the number."""
+    rows = pa.nulls(n_rows)
+    table = pa.table({"a": rows, "y": rows})
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table)
+
+
+def repeated_text(path: Path, n_rows: int) -> None:
+    """One long text in all rows, which lies once in the file."""
+    texts = pa.DictionaryArray.from_arrays(np.zeros(n_rows, np.int32), ["long " * 20_000])
+    parquet.write_table(pa.table({"a": texts, "y": np.arange(n_rows) % 2}), path)
+
+
+def common_beginnings(path: Path, n_rows: int) -> None:
+    """Long texts, of which each is written as what it adds to the one before."""
+    texts = ["long " * 20_000] * n_rows
+    parquet.write_table(
+        pa.table({"a": texts, "y": np.arange(n_rows) % 2}),
+        path,
+        use_dictionary=False,
+        column_encoding={"a": "DELTA_BYTE_ARRAY"},
+        compression="zstd",
+    )
+
+
+def small_integers(path: Path, n_rows: int) -> None:
+    """One byte for each number, which takes eight as a feature."""
+    np.savez_compressed(path, X=np.zeros((n_rows, 10), np.uint8), y=np.zeros(n_rows, np.uint8))
+
+
+def wide_lines(path: Path, n_columns: int) -> None:
+    names = ",".join(f"c{i}" for i in range(n_columns))
+    path.write_text(f"{names}\n{','.join('1' * n_columns)}\n")
+
+
+def nothing_but_commas(path: Path, n_columns: int) -> None:
+    with gzip.open(path, "wb") as file:
+        file.write(b"," * n_columns + b"\n")
+
+
+def many_short_lines(path: Path, n_rows: int) -> None:
+    with gzip.open(path, "wb") as file:
+        file.write(b"a,y\n" + b"1,1\n" * n_rows)
+
+
+def far_feature(path: Path, number: int) -> None:
+    path.write_text(f"1 {number}:1\n-1 1:1\n")
+
+
+BOMBS: dict[str, tuple[Make, int]] = {
+    "constant.parquet": (constant, 3 * 10**6),
+    "repeated.parquet": (repeated_text, 2_000),
+    "beginnings.parquet": (common_beginnings, 2_000),
+    "compressed.feather": (compressed_batch, 10**7),
+    "nothing.arrow": (nothing, 10**8),
+    "integers.npz": (small_integers, 10**6),
+    "wide.csv": (wide_lines, 5_000),
+    "commas.csv.gz": (nothing_but_commas, 10**6),
+    "lines.csv.gz": (many_short_lines, 4 * 10**6),
+    "far.svm": (far_feature, 9_999_999),
+}
+
+
+class Peak:
+    """The highest number of bytes that a block held."""
+
+    n_bytes = 0
+
+
+_pools: list[pa.MemoryPool] = []  # kept: what they have given out may live longer than a test
+
+
+@contextmanager
+def measured() -> Iterator[Peak]:
+    """What pyarrow, NumPy and Python take at most during the block."""
+    peak, usual = Peak(), pa.default_memory_pool()
+    own = pa.proxy_memory_pool(pa.system_memory_pool())
+    _pools.append(own)
+    pa.set_memory_pool(own)
+    tracemalloc.start()
+    try:
+        yield peak
+    finally:
+        peak.n_bytes = own.max_memory() + tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        pa.set_memory_pool(usual)
+
+
+def test_memory_is_measured_wherever_it_is_taken() -> None:
+    with measured() as nothing_taken:
+        pass
+    with measured() as taken:
+        taken_by_numpy, taken_by_arrow = np.ones(MB // 8), pa.allocate_buffer(MB)
+    assert nothing_taken.n_bytes < MB / 10
+    assert taken.n_bytes >= taken_by_numpy.nbytes + taken_by_arrow.size
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_refused_with_both_numbers_before_it_goes_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    path = tmp_path / name
+    make, size = BOMBS[name]
+    make(path, size)
+    assert path.stat().st_size < MB / 10
+    monkeypatch.setattr(memory, "available_memory", lambda: FREE)
+    with (
+        measured() as peak,
+        pytest.raises(NotEnoughMemory, match=r"needs about .* GB of memory, but only 0\.06 GB"),
+    ):
+        read_table(path)
+    assert peak.n_bytes < 2 * FREE
+
+
+# The same in full size, with a limit that the system enforces.
+
+PROGRAM = """
+import resource, sys
+from thresher.errors import NotEnoughMemory
+from thresher.table_files import read_table
+import pyarrow.parquet, sklearn.datasets
+with open("/proc/self/statm") as file:
+    taken = int(file.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + 3 * 10**9, -1))
+try:
+    read_table(sys.argv[1])
+except NotEnoughMemory as error:
+    print(error)
+"""
+
+FULL: dict[str, tuple[Make, int]] = {
+    "constant.parquet": (constant, 10**8),
+    "repeated.parquet": (repeated_text, 100_000),
+    "beginnings.parquet": (common_beginnings, 50_000),
+    "compressed.feather": (compressed_batch, 4 * 10**8),
+    "integers.npz": (small_integers, 5 * 10**7),
+    "wide.csv": (wide_lines, 10**6),
+    "commas.csv.gz": (nothing_but_commas, 6 * 10**6),
+    "lines.csv.gz": (many_short_lines, 3 * 10**8),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FULL)
+def test_a_bomb_is_refused_within_the_address_space_that_is_left(tmp_path: Path, name: str) -> None:
+    make, size = FULL[name]
+    make(tmp_path / name, size)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(tmp_path / name)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    assert "needs about" in done.stdout
+    assert not done.stderr
+
+
+def test_not_enough_memory_is_one_of_our_errors() -> None:
+    assert issubclass(NotEnoughMemory, ThresherError)
