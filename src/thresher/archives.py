@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
@@ -20,12 +21,17 @@ from thresher.memory import available_memory, require_memory
 from thresher.wording import one_line
 
 SUFFIX = ".npy"
+CSR_PARTS = ("data", "indices", "indptr", "shape")
 # Those that NumPy writes. Others can turn a few bytes into gigabytes in a single step.
 COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 class BadArchive(ValueError):
     """What is wrong with an archive or one of its arrays; the reader adds the file's name."""
+
+
+class BadRows(BadArchive):
+    """Parts of a sparse matrix that do not fit together."""
 
 
 class PickledObjects(BadArchive):
@@ -127,6 +133,36 @@ class ArrayArchive:
         if header.dtype.kind == "U" and not _is_unicode(array):
             raise BadArchive(f"array {name!r}: text that is not Unicode")
         return array
+
+    def csr(self, prefix: str) -> Any:
+        """The CSR array whose parts have names with this prefix.
+
+        None of them is trusted: a wrong index would read foreign memory.
+
+        Raises
+        ------
+        BadRows : they do not fit together
+        """
+        data, indices, indptr, shape = (self[prefix + part] for part in CSR_PARTS)
+        try:
+            if data.dtype.kind not in "fiub" or shape.shape != (2,):
+                raise ValueError(f"{prefix}data must hold numbers, and {prefix}shape two of them")
+            if any(part.dtype.kind not in "iu" for part in (indices, indptr, shape)):
+                names = f"{prefix}indices, {prefix}indptr and {prefix}shape"
+                raise ValueError(f"{names} must hold integers")
+            # SciPy compares neighbors only, and only if the last one is positive: differences of
+            # extreme integers could wrap around.
+            if not indptr.size or indptr.min() < 0 or not indptr.max() == indptr[-1] == len(data):
+                raise ValueError(
+                    f"{prefix}indptr must rise from 0 to the {len(data):,} entries of {prefix}data"
+                )
+            with np.errstate(over="ignore"):  # long doubles; the infinite ones are refused later
+                values = data.astype(np.float64, copy=False)
+            rows = sp.csr_array((values, indices, indptr), shape=(int(shape[0]), int(shape[1])))
+            rows.check_format(full_check=True)
+        except (ValueError, OverflowError, TypeError) as error:
+            raise BadRows(one_line(error, 150)) from error
+        return rows
 
 
 def _is_unicode(texts: NDArray[np.str_]) -> bool:

@@ -6,11 +6,13 @@ import io
 import os
 import secrets
 import stat
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+LONGEST_WAIT = 10.0  # seconds that a lock is waited for
 UNFINISHED = ".unfinished"  # how the names of files end that are being written
 
 
@@ -106,6 +108,37 @@ def _sync_folder(folder: Path) -> None:
             if error.errno not in (errno.EINVAL, errno.ENOTSUP):
                 raise
         finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def locked_folder(path: str | Path) -> Iterator[None]:
+    """While the block runs, no other process is in such a block for a file of the same folder.
+
+    Not the file itself is locked, because it is replaced. Where folders cannot be locked, or one
+    stays locked for long, the block runs without: what it writes is more important.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, locked_folder(f"{folder}/run.npz"):
+    ...     write_text(f"{folder}/run.npz", "new")
+    """
+    descriptor = None
+    with suppress(OSError, ImportError):
+        import fcntl  # not on Windows
+
+        descriptor = os.open(Path(os.path.realpath(path)).parent, os.O_RDONLY)
+        until = time.monotonic() + LONGEST_WAIT
+        while time.monotonic() < until:
+            with suppress(BlockingIOError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            time.sleep(0.005)
+    try:
+        yield
+    finally:
+        if descriptor is not None:
             os.close(descriptor)
 
 

@@ -7,7 +7,9 @@ import json
 import os
 import pickle
 import zipfile
+import zlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,8 @@ import numpy as np
 import pytest
 
 from runs import SMALL, Table, active, finish, oracle
-from thresher.errors import BudgetExceeded, DamagedFile, LearningStopped
+from thresher import memory
+from thresher.errors import BudgetExceeded, DamagedFile, LearningStopped, NotEnoughMemory
 from thresher.learning import (
     ActiveLearner,
     PaperConstants,
@@ -356,6 +359,83 @@ def test_a_refused_pool_leaves_the_file_usable(saved: Path) -> None:
     assert ActiveLearner.restore(saved, TABLE.X).n_labels_ > 0
 
 
+def test_a_stream_that_has_ended_is_restored(tmp_path: Path) -> None:
+    learner = begin(iter(TABLE.X[:150]))
+    tell_part(learner, TABLE.reveal)
+    learner.save(tmp_path / "run.npz")
+    restored = ActiveLearner.restore(tmp_path / "run.npz", iter(()))
+    assert restored.n_labels_ == learner.n_labels_ > 0
+    question = restored.ask()
+    assert question is not None
+    restored.tell(TABLE.reveal(question.ids))
+    assert finish(restored, TABLE.reveal).phases_
+
+
+# Several processes
+
+
+def continued(path: Path, n_parts: int) -> ActiveLearner:
+    """The learner of another process, which has answered some parts more."""
+    learner = ActiveLearner.restore(path, TABLE.X)
+    for _ in range(n_parts):
+        tell_part(learner, TABLE.reveal)
+    return learner
+
+
+def labels_in(path: Path) -> set[int]:
+    return set(load_journal(path).journal.labels)
+
+
+def test_what_another_process_has_saved_meanwhile_is_kept(saved: Path) -> None:
+    ahead, behind = continued(saved, 6), continued(saved, 1)
+    assert behind.n_labels_ < ahead.n_labels_
+    assert len(ahead.phases_) > len(behind.phases_)
+    ahead.save(saved)
+    known = labels_in(saved)
+    for _ in range(2):  # the second time nobody else has written
+        behind.save(saved)
+        assert labels_in(saved) == known
+    assert ActiveLearner.restore(saved, TABLE.X).n_labels_ == ahead.n_labels_
+    assert bits(finish(ActiveLearner.restore(saved, TABLE.X), TABLE.reveal)) == bits(
+        finish(behind, TABLE.reveal)
+    )
+
+
+def test_labels_of_both_processes_are_kept(saved: Path) -> None:
+    before = labels_in(saved)
+    first, second = continued(saved, 0), continued(saved, 0)
+    question = first.ask()
+    assert question is not None
+    assert second.ask() is not None
+    first.tell(TABLE.reveal(question.ids[:1]), ids=question.ids[:1])
+    second.tell(TABLE.reveal(question.ids[1:2]), ids=question.ids[1:2])
+    first.save(saved)
+    second.save(saved)
+    assert labels_in(saved) == before | set(question.ids[:2].tolist())
+    assert second.n_labels_ == len(before) + 1  # what it knows itself is as it was
+
+
+@pytest.mark.parametrize("other", ["seed", "task", "labels", "damage"])
+def test_the_file_of_another_run_is_replaced(saved: Path, other: str) -> None:
+    learner, another = continued(saved, 1), continued(saved, 6)
+    if other == "seed":
+        another = finish(begin(TABLE.X, random_state=99), TABLE.reveal)
+    elif other == "task":
+        another = finish(begin(TABLE.X, noise_rate=0.1), TABLE.reveal)
+    elif other == "labels":
+        another._journal.labels = {i: -value for i, value in another._journal.labels.items()}
+    another.save(saved)
+    if other == "damage":
+        saved.write_bytes(saved.read_bytes()[:-30])
+    learner.save(saved)
+    assert labels_in(saved) == set(learner._journal.labels)
+
+
+def test_a_new_learner_replaces_the_file(saved: Path) -> None:
+    begin(TABLE.X).save(saved)
+    assert labels_in(saved) == set()
+
+
 # Damaged files
 
 
@@ -432,6 +512,38 @@ def test_a_file_that_is_no_archive_is_damaged(content: bytes, tmp_path: Path) ->
         load_journal(tmp_path / "run.npz")
 
 
+@pytest.mark.parametrize("content", [b"not a zip", b"\x93NUMPY", pickle.dumps({"header": 1})])
+def test_nobody_is_advised_to_unpickle_what_is_damaged(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "run.npz").write_bytes(content)
+    with pytest.raises(DamagedFile, match="not a ZIP archive") as caught:
+        load_journal(tmp_path / "run.npz")
+    assert "pickle" not in str(caught.value)
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "run.npz")
+    with ThreadPoolExecutor(1) as threads:
+        loading = threads.submit(ActiveLearner.restore, tmp_path / "run.npz", TABLE.X)
+        try:
+            with pytest.raises(DamagedFile, match="a device or a pipe"):
+                loading.result(timeout=20)
+        finally:  # whoever waits is let go
+            os.close(os.open(tmp_path / "run.npz", os.O_RDWR | os.O_NONBLOCK))
+
+
+def test_a_device_is_refused() -> None:
+    with pytest.raises(DamagedFile, match="a device or a pipe"):
+        load_journal("/dev/zero")
+
+
+def test_a_run_that_does_not_fit_is_refused_with_both_numbers(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "available_memory", lambda: 100)
+    with pytest.raises(NotEnoughMemory, match=r"the run needs about .* but only 1e-07 GB"):
+        load_journal(tiny)
+
+
 def test_a_single_array_is_no_run(tmp_path: Path) -> None:
     np.save(tmp_path / "run.npy", np.eye(3))
     with pytest.raises(DamagedFile):
@@ -459,8 +571,61 @@ def rewrite(tiny: Path, path: Path, **arrays: Any) -> Path:
 def header_with(tiny: Path, **changes: Any) -> np.ndarray:
     """The header's bytes with some entries replaced."""
     with np.load(tiny) as whole:
-        header = {**json.loads(bytes(whole["header"])), **changes}
+        return as_bytes({**json.loads(bytes(whole["header"])), **changes})
+
+
+def as_bytes(header: dict[str, Any]) -> np.ndarray:
+    """A header as it stands in a file."""
     return np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+
+
+def forge(tiny: Path, path: Path, number: int, **parts: Any) -> Path:
+    """A copy with other rows in a draw, whose checksum is as if they had been written."""
+    with np.load(tiny) as whole:
+        names = [name for name in whole.files if name.startswith(f"draw{number}.")]
+        arrays = {name: whole[name] for name in names}
+        header = json.loads(bytes(whole["header"]))
+    arrays |= {f"draw{number}.{name}": part for name, part in parts.items()}
+    kinds = ("X",) if f"draw{number}.X" in arrays else ("data", "indices", "indptr")
+    value = 0
+    for kind in kinds:
+        value = zlib.crc32(np.ascontiguousarray(arrays[f"draw{number}.{kind}"]).tobytes(), value)
+    header["checksums"][number] = value
+    return rewrite(tiny, path, **arrays, header=as_bytes(header))
+
+
+FORGERIES: dict[str, tuple[int, dict[str, Any]]] = {
+    "a far index": (1, {"indices": np.array([0, 2**30], np.int32)}),
+    "a negative index": (1, {"indices": np.array([0, -1], np.int32)}),
+    "indices of floats": (1, {"indices": np.array([0.0, 1.0])}),
+    "rows that end nowhere": (1, {"indptr": np.array([0, 2**30], np.int32)}),
+    "rows that begin nowhere": (1, {"indptr": np.array([-5, 2], np.int32)}),
+    "more rows": (1, {"indptr": np.array([0, 2, 2], np.int32)}),
+    "entries of text": (1, {"data": np.array(["a", "b"])}),
+    "entries that are infinite": (1, {"data": np.array([np.inf, 1.0])}),
+    "another shape": (1, {"shape": np.array([1, 2**40])}),
+    "no shape": (1, {"shape": np.array([], np.int64)}),
+    "rows of text": (0, {"X": np.array([["a", "b"], ["c", "d"]])}),
+    "rows without a number": (0, {"X": np.full((2, 2), np.nan)}),
+    "rows of complex numbers": (0, {"X": np.full((2, 2), 1j)}),
+    "a vector": (0, {"X": np.ones(2)}),
+    "a wide row": (0, {"X": np.ones((2, 3))}),
+    "a row less": (0, {"X": np.ones((1, 2))}),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_forged_rows_are_refused_though_their_checksum_is_right(
+    tiny: Path, tmp_path: Path, name: str
+) -> None:
+    number, parts = FORGERIES[name]
+    with pytest.raises(DamagedFile):
+        load_journal(forge(tiny, tmp_path / "run.npz", number, **parts))
+
+
+def test_what_is_forged_without_harm_is_read(tiny: Path, tmp_path: Path) -> None:
+    load_journal(forge(tiny, tmp_path / "run.npz", 0, X=np.ones((2, 2))))
+    load_journal(forge(tiny, tmp_path / "run.npz", 1, data=np.array([5.0, 6.0])))
 
 
 def test_an_unchanged_copy_is_not_damaged(tiny: Path, tmp_path: Path) -> None:
@@ -481,6 +646,15 @@ def test_an_unchanged_copy_is_not_damaged(tiny: Path, tmp_path: Path) -> None:
         {"schedule": {"kind": "TheorySchedule", "fields": {}}},
         {"n_drawn": [9]},
         {"n_drawn": "many"},
+        {"n_drawn": [-9, 1]},
+        {"n_drawn": [1, 1]},
+        {"n_drawn": [9.5, 1]},
+        {"n_drawn": [True, True]},
+        {"n_drawn": [2**70, -(2**70)]},
+        {"seed": 4.5},
+        {"seed": "4"},
+        {"seed": -4},
+        {"task": {"n_features": 3, "sparsity": 1, "noise_rate": 0.0}},
         {"checksums": [0, 0]},
         {"arrays": []},
         {"seed": None},
@@ -511,6 +685,18 @@ def test_a_header_that_does_not_fit_is_damage(
         {"draw1.data": None},
         {"draw1.indices": np.array([0, 99])},
         {"extra": np.eye(1)},
+        {"label_ids": np.array([3.0, 8.0])},
+        {"label_ids": np.array(["3", "8"])},
+        {"label_ids": np.array([3, 3])},
+        {"label_ids": np.array([3, 4])},
+        {"label_ids": np.array([[3], [8]]), "label_values": np.array([[1.0], [-1.0]])},
+        {"label_values": np.array([[1.0], [-1.0]])},
+        {"label_values": np.array(["1", "-1"])},
+        {"draw0.ids": np.array([3.0, 8.0])},
+        {"draw0.ids": np.array(["3", "8"])},
+        {"draw0.ids": np.array([3, 3])},
+        {"draw0.ids": np.array([3, 8, 9])},
+        {"draw0.ids": np.array([[3, 8]])},
     ],
     ids=str,
 )

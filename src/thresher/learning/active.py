@@ -10,7 +10,7 @@ import numpy as np
 from thresher.errors import BudgetExceeded, LearningStopped
 from thresher.learning.algorithm import Schedule, learn, with_rows
 from thresher.learning.history import History, PhaseOutcome
-from thresher.learning.journal import Journal, load_journal, save_journal
+from thresher.learning.journal import Journal, RunFile
 from thresher.learning.practical import PracticalSchedule
 from thresher.learning.recording import RecordedSource, check_answer, unanswered
 from thresher.learning.task import Task
@@ -80,6 +80,7 @@ class ActiveLearner:
         self._schedule = PracticalSchedule() if schedule is None else _check_schedule(schedule)
         self._journal = Journal(seed=seed)
         self._draws = RecordedSource(self._source, self._journal)
+        self._file: RunFile | None = None  # last read or written
         self._phases: list[PhaseOutcome] = []
         self._n_reported = 0
         self._rewind()
@@ -175,8 +176,15 @@ class ActiveLearner:
     # -- saving and resuming -----------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write everything needed to continue later to one NPZ file (no pickles, atomic)."""
-        save_journal(path, self._journal, self._task, self._schedule)
+        """Write everything needed to continue later to one NPZ file (no pickles, atomic).
+
+        Several processes can continue one run on the same table in one file: labels that others
+        have saved there since this learner last read or wrote it stay in the file, and `restore`
+        finds the labels of all. Any other file is replaced.
+        """
+        if self._file is None or self._file.place != Path(path).absolute():
+            self._file = RunFile(path)
+        self._file.save(self._journal, self._task, self._schedule)
 
     @classmethod
     def restore(
@@ -192,7 +200,7 @@ class ActiveLearner:
         Parameters
         ----------
         path : a file written by `save`
-        pool : the same table, or a source that continues to deliver rows
+        pool : the same table, or a source that continues to deliver rows; a stream may have ended
         schedule : needed only if the run used a custom schedule
         label_budget : a new budget; the saved one by default
 
@@ -201,12 +209,15 @@ class ActiveLearner:
         DamagedFile : the file was not written by `save`, or is damaged
         LearningStopped : the pool is not the one that the run was saved with
         """
-        saved = load_journal(path)
+        file = RunFile(path)
+        saved = file.load()
         if schedule is None and saved.schedule is None:
             raise ValueError(f"{path} was saved with a custom schedule: pass it as schedule")
         seed, n_drawn = saved.journal.seed, saved.journal.n_drawn
         learner = cls(
-            as_instance_source(pool, random_state=seed, first_id=n_drawn),
+            as_instance_source(
+                pool, random_state=seed, first_id=n_drawn, n_features=saved.task.n_features
+            ),
             sparsity=saved.task.sparsity,
             noise_rate=saved.task.noise_rate,
             target_error=saved.task.target_error,
@@ -219,7 +230,7 @@ class ActiveLearner:
                 f"pool must have {saved.task.n_features} features like the saved run, "
                 f"got {learner._task.n_features}"
             )
-        learner._journal = saved.journal
+        learner._file, learner._journal = file, saved.journal
         learner._draws = RecordedSource(learner._source, saved.journal)
         learner._rewind()
         with suppress(BudgetExceeded):  # the next ask says so again
@@ -283,7 +294,7 @@ class ActiveLearner:
             raise BudgetExceeded(
                 "labels",
                 n_asked=n_wanted,
-                n_left=budget - self.n_labels_,
+                n_left=max(0, budget - self.n_labels_),
                 kept=f"{self.n_labels_} labels and {len(self._phases)} phases are kept",
             )
 

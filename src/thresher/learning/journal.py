@@ -9,22 +9,23 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from thresher.errors import DamagedFile
-from thresher.files import replacing
+from thresher.archives import ArrayArchive, BadArchive
+from thresher.errors import DamagedFile, NotEnoughMemory
+from thresher.files import locked_folder, other_than_file, replacing
 from thresher.learning.constants import PaperConstants
 from thresher.learning.practical import PracticalSchedule
 from thresher.learning.task import Task
 from thresher.learning.theory import TheorySchedule
-from thresher.oracles import Draw, IdArray
-from thresher.validation import Rows, is_sparse
+from thresher.memory import require_memory
+from thresher.oracles import Draw, IdArray, check_ids
+from thresher.validation import Rows, check_count, is_sparse
+from thresher.wording import one_line
 
 FORMAT, VERSION = "thresher-run", 1
 # Switches that schedules of earlier versions had, all on by default; the rivals have them now.
@@ -53,6 +54,10 @@ class RecordedDraw:
         """Whether a draw has these ids and these rows."""
         return np.array_equal(self.ids, draw.ids) and self.checksum == checksum(draw.X)
 
+    def equals(self, other: RecordedDraw) -> bool:
+        """Whether both have the same ids and the same rows."""
+        return np.array_equal(self.ids, other.ids) and self.checksum == other.checksum
+
 
 @dataclass(eq=False)
 class Journal:
@@ -67,6 +72,19 @@ class Journal:
         """Instances drawn so far, rejected ones too."""
         return sum(draw.n_drawn for draw in self.draws)
 
+    def add(self, other: Journal) -> None:
+        """Take over the answers of a journal of the same run; of any other one, nothing.
+
+        Draws that a pool cannot repeat are of no use to another process, nor are labels that
+        contradict those here.
+        """
+        later = other.draws[len(self.draws) :]
+        is_same = self.seed == other.seed and all(map(RecordedDraw.equals, self.draws, other.draws))
+        agree = all(self.labels.get(i, value) == value for i, value in other.labels.items())
+        if is_same and agree and all(draw.X is None for draw in later):
+            self.draws += later
+            self.labels |= other.labels
+
 
 @dataclass(frozen=True, eq=False)
 class SavedRun:
@@ -75,6 +93,63 @@ class SavedRun:
     journal: Journal
     task: Task
     schedule: PracticalSchedule | TheorySchedule | None
+
+
+class RunFile:
+    """The file of a run, which other processes that continue the run may write as well.
+
+    Parameters
+    ----------
+    path : of the file
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> task = Task(n_features=2, sparsity=1, noise_rate=0.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = RunFile(f"{folder}/run.npz")
+    ...     file.save(Journal(seed=7), task, PracticalSchedule())
+    ...     file.load().journal.seed
+    7
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.place = self.path.absolute()
+        self._seen: tuple[int, ...] | None = None  # the version that this process knows
+        self._others: Journal | None = None  # what other processes have saved since then
+
+    def load(self) -> SavedRun:
+        """The run in the file."""
+        self._seen = self._version()
+        return load_journal(self.path)
+
+    def save(self, journal: Journal, task: Task, schedule: object) -> None:
+        """Write the run, and with it what other processes have saved of it since it was loaded."""
+        with locked_folder(self.path):
+            if self._seen is not None and self._version() not in (None, self._seen):
+                self._others = self._saved_by_others(task, schedule)
+            if self._others is not None:
+                journal = Journal(journal.seed, [*journal.draws], {**journal.labels})
+                journal.add(self._others)
+            save_journal(self.path, journal, task, schedule)
+            self._seen = self._version()
+
+    def _saved_by_others(self, task: Task, schedule: object) -> Journal | None:
+        try:
+            saved = load_journal(self.path)
+        except (DamagedFile, OSError):
+            return None
+        task = replace(task, label_budget=saved.task.label_budget)  # which can have been raised
+        is_same = (task, _describe(schedule)) == (saved.task, _describe(saved.schedule))
+        return saved.journal if is_same else None
+
+    def _version(self) -> tuple[int, ...] | None:
+        try:
+            status = self.path.stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def save_journal(path: str | Path, journal: Journal, task: Task, schedule: object) -> None:
@@ -108,31 +183,50 @@ def load_journal(path: str | Path) -> SavedRun:
     Raises
     ------
     DamagedFile : the file is not such a file, or not whole
+    NotEnoughMemory : it would not fit
     """
     try:
-        # Opened here, because NumPy leaves a file open in which it finds no archive.
-        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        if (other := other_than_file(path)) == "a device or a pipe":
+            raise BadArchive(f"it is {other}")
+        with ArrayArchive(path) as arrays:
             return _parse(arrays)
-    except (FileNotFoundError, IsADirectoryError, PermissionError):
+    except (FileNotFoundError, IsADirectoryError, PermissionError, NotEnoughMemory):
         raise
-    except Exception as error:  # bytes that are not ours can fail in any way
-        raise DamagedFile(str(path), f"{type(error).__name__}: {error}") from error
+    except BadArchive as error:
+        raise DamagedFile(str(path), str(error)) from error
+    except Exception as error:  # what is not ours can fail in any way
+        raise DamagedFile(str(path), f"{type(error).__name__}: {one_line(error, 200)}") from error
 
 
-def _parse(arrays: Mapping[str, Any]) -> SavedRun:
+def _parse(arrays: ArrayArchive) -> SavedRun:
+    n_bytes = sum(arrays.header(name).n_bytes for name in arrays.names)
+    require_memory(n_bytes, "the run")
     header = json.loads(bytes(arrays["header"]).decode())
     if (header["format"], header["version"]) != (FORMAT, VERSION):
         raise ValueError(f"format {header['format']!r} version {header['version']!r}")
-    if sorted(header["arrays"]) != sorted(set(arrays) - {"header"}):
+    if sorted(header["arrays"]) != sorted(set(arrays.names) - {"header"}):
         raise ValueError("an array is missing, or there is one too many")
+    task = Task(**header["task"])
     counts = zip(header["n_drawn"], header["checksums"], strict=True)
-    draws = [_recorded(arrays, f"draw{number}", *count) for number, count in enumerate(counts)]
-    values = arrays["label_values"]
-    if not np.isin(values, (-1.0, 1.0)).all():
-        raise ValueError("a label is not -1 or +1")
-    labels = dict(zip(arrays["label_ids"].tolist(), values.tolist(), strict=True))
-    journal = Journal(int(header["seed"]), draws, labels)
-    return SavedRun(journal, Task(**header["task"]), _rebuild(header["schedule"]))
+    draws = [
+        _recorded(arrays, f"draw{number}", *count, task.n_features)
+        for number, count in enumerate(counts)
+    ]
+    labels = _labels(arrays, draws)
+    journal = Journal(check_count(header["seed"], "seed", minimum=0), draws, labels)
+    return SavedRun(journal, task, _rebuild(header["schedule"]))
+
+
+def _labels(arrays: ArrayArchive, draws: list[RecordedDraw]) -> dict[int, float]:
+    ids, values = check_ids(arrays["label_ids"]), arrays["label_values"]
+    if values.shape != ids.shape or not np.isin(values, (-1.0, 1.0)).all():
+        raise ValueError("a label is missing, or is not -1 or +1")
+    if np.unique(ids).size < ids.size:
+        raise ValueError("an id has two labels")
+    drawn = np.isin(ids, np.concatenate([draw.ids for draw in draws] or [ids[:0]]))
+    if not drawn.all():
+        raise ValueError(f"id {ids[~drawn][0]} has a label but was never drawn")
+    return dict(zip(ids.tolist(), values.tolist(), strict=True))
 
 
 def checksum(X: Rows) -> int:
@@ -144,11 +238,17 @@ def checksum(X: Rows) -> int:
     return value
 
 
-def _recorded(arrays: Mapping[str, Any], name: str, n_drawn: int, expected: int) -> RecordedDraw:
-    X = _unpack(arrays, name)
+def _recorded(
+    arrays: ArrayArchive, name: str, n_drawn: int, expected: int, n_features: int
+) -> RecordedDraw:
+    ids, X = arrays[f"{name}.ids"], _unpack(arrays, name)
+    # Made only for its checks, of which those of ids and counts do not need the rows.
+    draw = Draw(ids=ids, X=np.zeros((ids.size, 1)) if X is None else X, n_drawn=n_drawn)
+    if X is not None and X.shape[1] != n_features:
+        raise ValueError(f"{name} has {X.shape[1]} features, the run {n_features}")
     if X is not None and checksum(X) != expected:
         raise ValueError(f"{name} is not what was written")
-    return RecordedDraw(arrays[f"{name}.ids"], int(n_drawn), int(expected), X)
+    return RecordedDraw(draw.ids, n_drawn, check_count(expected, "checksum", minimum=0), X)
 
 
 def _describe(schedule: object) -> dict[str, Any] | None:
@@ -184,10 +284,9 @@ def _pack(X: Rows, name: str) -> dict[str, Any]:
     }
 
 
-def _unpack(arrays: Mapping[str, Any], name: str) -> Rows | None:
-    if f"{name}.X" in arrays:
+def _unpack(arrays: ArrayArchive, name: str) -> Rows | None:
+    if f"{name}.X" in arrays.names:
         return arrays[f"{name}.X"]
-    if f"{name}.data" not in arrays:
+    if f"{name}.data" not in arrays.names:
         return None
-    parts = (arrays[f"{name}.data"], arrays[f"{name}.indices"], arrays[f"{name}.indptr"])
-    return sp.csr_array(parts, shape=tuple(arrays[f"{name}.shape"].tolist()))
+    return arrays.csr(f"{name}.")

@@ -1,6 +1,7 @@
 """Tables as sources of instances, and the source for whatever a caller has."""
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
+from itertools import chain, islice
 from typing import Any, Protocol
 
 import numpy as np
@@ -129,7 +130,11 @@ def _is_inside(rows: Table, band: Band) -> NDArray[np.bool_]:
 
 
 def as_instance_source(
-    pool: object, *, random_state: int | np.random.Generator | None = None, first_id: int = 0
+    pool: object,
+    *,
+    random_state: int | np.random.Generator | None = None,
+    first_id: int = 0,
+    n_features: int | None = None,
 ) -> InstanceSource:
     """An instance source over whatever holds the rows.
 
@@ -141,6 +146,7 @@ def as_instance_source(
     pool : the rows, or where they come from
     random_state : seed of the scanning order, used when an `ArrayPool` is made
     first_id : where ids begin, used when a `StreamPool` is made
+    n_features : length of a row of an iterator that may have ended; otherwise its first row tells
 
     Raises
     ------
@@ -159,8 +165,11 @@ def as_instance_source(
     if sp.issparse(pool) or hasattr(pool, "__array__") or isinstance(pool, (list, tuple)):
         return ArrayPool(pool, random_state=random_state)
     if isinstance(pool, Iterable) and not isinstance(pool, (str, bytes, Mapping, Set)):
-        rows: Iterable[Any] = pool
-        return StreamPool(rows, first_id=first_id)
+        rows: Iterator[Any] = iter(pool)
+        first = list(islice(rows, 1))
+        if not first and n_features is not None:
+            return StreamPool((), first_id=first_id, n_features=n_features)
+        return StreamPool(chain(first, rows), first_id=first_id)
     raise TypeError(
         "pool must be an array, a sparse matrix, a data frame, an iterator of rows or an object "
         f"with n_features and draw(request), got {type(pool).__name__}"

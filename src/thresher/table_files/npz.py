@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from thresher.archives import ArrayArchive, BadArchive, PickledObjects
+from thresher.archives import CSR_PARTS, ArrayArchive, BadArchive, BadRows, PickledObjects
 from thresher.table_files.columns import refuse_other_label, wanted_features
 from thresher.table_files.table import (
     LabeledTable,
@@ -23,10 +22,10 @@ from thresher.table_files.table import (
     tidy_csr,
 )
 from thresher.validation import Rows, is_sparse
-from thresher.wording import nearest, one_line, quoted
+from thresher.wording import nearest, quoted
 
 LABEL = "y"
-PARTS = ("X_data", "X_indices", "X_indptr", "X_shape")
+PARTS = tuple(f"X_{part}" for part in CSR_PARTS)
 
 
 def read_npz(path: Path, request: TableRequest) -> LabeledTable:
@@ -124,32 +123,13 @@ def _rows(arrays: _Arrays) -> Rows:
             f"has neither 'X' nor all of {quoted(PARTS)}, but {quoted(arrays.names, limit=10)}",
             advice="save the table under these names",
         )
-    return _csr(*(arrays[part] for part in PARTS))
-
-
-def _csr(
-    data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: NDArray[Any]
-) -> Rows:
-    """The matrix of these parts. None is trusted: a wrong index would read foreign memory."""
     try:
-        if data.dtype.kind not in "fiub" or shape.shape != (2,):
-            raise ValueError("X_data must hold numbers, and X_shape two of them")
-        if any(part.dtype.kind not in "iu" for part in (indices, indptr, shape)):
-            raise ValueError("X_indices, X_indptr and X_shape must hold integers")
-        # SciPy compares neighbors only, and only if the last one is positive: differences of
-        # extreme integers could wrap around.
-        if not indptr.size or indptr.min() < 0 or not indptr.max() == indptr[-1] == len(data):
-            raise ValueError(f"X_indptr must rise from 0 to the {len(data):,} entries of X_data")
-        with np.errstate(over="ignore"):  # long doubles; the infinite ones are refused later
-            values = data.astype(np.float64, copy=False)
-        rows = sp.csr_array((values, indices, indptr), shape=(int(shape[0]), int(shape[1])))
-        rows.check_format(full_check=True)
-    except (ValueError, OverflowError) as error:
+        return tidy_csr(arrays.csr("X_"))
+    except BadRows as error:
         raise Refusal(
-            f"has parts of a CSR matrix that do not fit together: {one_line(error, 150)}",
+            f"has parts of a CSR matrix that do not fit together: {error}",
             advice="save data, indices, indptr and shape of one matrix",
         ) from error
-    return tidy_csr(rows)
 
 
 def _labels(arrays: _Arrays, n_rows: int, request: TableRequest) -> NDArray[Any]:
