@@ -5,18 +5,34 @@ import re
 from collections.abc import Iterable, Sequence
 
 MISSING = "-"
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # all but tabs and line ends
+NO_BREAK_SPACE = "\xa0"  # is not printable to Python
 
 
-def has_controls(text: str) -> bool:
-    """Whether a terminal that shows the text would do more than show it.
+def visible(text: object, keep: str = "") -> str:
+    r"""The text with escapes in place of characters that cannot be seen, or that steer a terminal.
+
+    These are control characters, among them line breaks and the ESC of color codes, marks that turn
+    the direction of writing, and what is not valid Unicode.
+
+    Parameters
+    ----------
+    text : of any origin
+    keep : such characters that stay
 
     Examples
     --------
-    >>> has_controls("red\\x1b[31m"), has_controls("né\\n")
-    (True, False)
+    >>> print(visible("\x1b[2J\u202eegap\n"))
+    \x1b[2J\u202eegap\n
     """
-    return _CONTROL.search(text) is not None
+    shown = str(text)
+    if shown.isprintable():
+        return shown
+    kept = keep + NO_BREAK_SPACE
+    return "".join(c if c.isprintable() or c in kept else _escape(c) for c in shown)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def shortened(text: str, length: int = 40) -> str:
@@ -36,14 +52,14 @@ def shortened(text: str, length: int = 40) -> str:
 
 
 def one_line(text: object, length: int = 40) -> str:
-    """The text on one line, shortened.
+    """The text on one line, visible and shortened.
 
     Examples
     --------
     >>> one_line(ValueError("two  spaces\\nand a line"))
     'two spaces and a line'
     """
-    return shortened(" ".join(str(text).split()), length)
+    return shortened(visible(" ".join(str(text).split())), length)
 
 
 def quoted(names: Iterable[object], *, limit: int | None = None) -> str:
@@ -100,3 +116,14 @@ def nearest(name: str, names: Sequence[str]) -> str:
     if close:
         return "did you mean " + " or ".join(quoted([lowered[match]]) for match in close) + "?"
     return f"it has {quoted(names, limit=10)}"
+
+
+def has_controls(text: str) -> bool:
+    """Whether a text has control characters other than tabs and line ends; no model may have them.
+
+    Examples
+    --------
+    >>> has_controls("red\\x1b[31m"), has_controls("né\\n")
+    (True, False)
+    """
+    return re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", text) is not None

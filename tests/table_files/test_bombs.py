@@ -5,9 +5,7 @@ from __future__ import annotations
 import gzip
 import subprocess
 import sys
-import tracemalloc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +14,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 import pytest
 
+from measuring import measured
 from thresher import memory
 from thresher.errors import NotEnoughMemory, ThresherError
 from thresher.table_files import read_table
@@ -101,31 +100,6 @@ BOMBS: dict[str, tuple[Make, int]] = {
     "lines.csv.gz": (many_short_lines, 4 * 10**6),
     "far.svm": (far_feature, 9_999_999),
 }
-
-
-class Peak:
-    """The highest number of bytes that a block held."""
-
-    n_bytes = 0
-
-
-_pools: list[pa.MemoryPool] = []  # kept: what they have given out may live longer than a test
-
-
-@contextmanager
-def measured() -> Iterator[Peak]:
-    """What pyarrow, NumPy and Python take at most during the block."""
-    peak, usual = Peak(), pa.default_memory_pool()
-    own = pa.proxy_memory_pool(pa.system_memory_pool())
-    _pools.append(own)
-    pa.set_memory_pool(own)
-    tracemalloc.start()
-    try:
-        yield peak
-    finally:
-        peak.n_bytes = own.max_memory() + tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        pa.set_memory_pool(usual)
 
 
 def test_memory_is_measured_wherever_it_is_taken() -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 from thresher.errors import DamagedFile
 from thresher.experiments.spec import SimulationSpec
-from thresher.files import write_text
+from thresher.files import other_than_file, write_text
 
 FORMAT, VERSION = "thresher-simulation", 2
 
@@ -145,11 +145,12 @@ def load_runs(path: str | Path) -> list[SimulatedRun]:
     ...     load_runs(f"{folder}/runs.json")
     []
     """
-    text = Path(path).read_text(encoding="utf-8")
+    if other := other_than_file(path):
+        raise DamagedFile(str(path), f"it is {other}")
     try:
-        content = json.loads(text)
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
         if (content["format"], content["version"]) != (FORMAT, VERSION):
             raise ValueError(f"expected {FORMAT} of version {VERSION}")
         return [SimulatedRun.from_record(record) for record in content["runs"]]
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise DamagedFile(str(path), f"{type(error).__name__}: {error}") from error

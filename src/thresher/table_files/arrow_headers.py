@@ -44,12 +44,14 @@ def arrow_sizes(path: Path) -> ArrowSizes:
     try:
         with path.open("rb", buffering=0) as file:
             for message, body in _messages(file):
-                kind, header = message.integer(1, "<B"), message.table(2)
+                kind, n_body = message.integer(1, "<B"), message.integer(3, "<q")
                 if kind == DICTIONARY:
-                    n_bytes_of_dictionaries += _unpacked(file, header.table(1), body)
+                    batch = message.table(2).table(1)
+                    n_bytes_of_dictionaries += _unpacked(file, batch, body, n_body)
                 elif kind == ROWS:
-                    n_rows += header.integer(0, "<Q")
-                    largest = max(largest, _unpacked(file, header, body))
+                    batch = message.table(2)
+                    n_rows += max(0, batch.integer(0, "<q"))
+                    largest = max(largest, _unpacked(file, batch, body, n_body))
     except (struct.error, ValueError, OSError, OverflowError) as error:
         raise Refusal(
             f"is damaged, truncated or not in the format of its extension ({error})",
@@ -107,51 +109,61 @@ class _Table:
 
 def _messages(file: IO[bytes]) -> Iterator[tuple[_Table, int]]:
     """The headers of all messages, each with the place where its body begins."""
-    if file.read(len(MAGIC)) == MAGIC:
-        yield from _listed_messages(file)
-        return
+    end = file.seek(0, 2)
+    file.seek(0)
+    places = _listed_places(file, end) if file.read(len(MAGIC)) == MAGIC else None
     place = 0
-    while (message := _message(file, place)) is not None:
-        yield message
-        place = message[1] + message[0].integer(3, "<Q")
+    while places is None or places:
+        message, body = _message(file, place if places is None else places.pop(), end)
+        if message is None:
+            return
+        yield message, body
+        place = body + message.integer(3, "<q")
 
 
-def _listed_messages(file: IO[bytes]) -> Iterator[tuple[_Table, int]]:
-    """Those that the end of a file in the random access format lists."""
-    end = file.seek(-len(MAGIC) - 4, 2)
+def _listed_places(file: IO[bytes], end: int) -> list[int]:
+    """Where the messages begin that the end of a file in the random access format lists."""
+    file.seek(end - len(MAGIC) - 4)
     (n_bytes,) = struct.unpack("<i", file.read(4))
-    if not 0 < n_bytes <= end:
+    if not 0 < n_bytes < end - len(MAGIC) - 4:
         raise ValueError("its list of batches is missing")
-    file.seek(end - n_bytes)
+    file.seek(end - len(MAGIC) - 4 - n_bytes)
     footer = _Table.root(file.read(n_bytes))
-    for blocks in (2, 3):  # dictionaries, batches
-        for place, _, _ in footer.structs(blocks, "<qqq"):
-            if (message := _message(file, place)) is None:
-                raise ValueError("a batch is missing")
-            yield message
+    blocks = [*footer.structs(2, "<qiiq"), *footer.structs(3, "<qiiq")]  # dictionaries, batches
+    for place, n_header, _, n_body in blocks:
+        if min(place, n_header, n_body) < 0 or place + n_header + n_body > end:
+            raise ValueError("a batch lies outside of the file")
+    return [place for place, *_ in blocks]
 
 
-def _message(file: IO[bytes], place: int) -> tuple[_Table, int] | None:
+def _message(file: IO[bytes], place: int, end: int) -> tuple[_Table | None, int]:
+    """The header that begins there and where its body begins; None at the end of a stream."""
     file.seek(place)
     prefix = file.read(4)
     if prefix == CONTINUES:
         prefix = file.read(4)
     if len(prefix) < 4 or prefix == bytes(4):
-        return None
+        return None, place
     (n_bytes,) = struct.unpack("<i", prefix)
-    if n_bytes < 0:
-        raise ValueError("a header has a negative length")
-    return _Table.root(file.read(n_bytes)), file.tell()
+    body = file.tell() + n_bytes
+    if not 0 <= n_bytes <= end or body > end:
+        raise ValueError("a header is longer than the file")
+    message = _Table.root(file.read(n_bytes))
+    if not 0 <= message.integer(3, "<q") <= end - body:
+        raise ValueError("a batch is longer than the file")
+    return message, body
 
 
-def _unpacked(file: IO[bytes], batch: _Table, body: int) -> int:
+def _unpacked(file: IO[bytes], batch: _Table, body: int, n_body: int) -> int:
     """The bytes that a batch takes in memory; a compressed buffer begins with its full length."""
     total = 0
     is_compressed = batch.has(3)
     for place, n_bytes in batch.structs(2, "<qq"):
+        if min(place, n_bytes) < 0 or place + n_bytes > n_body:
+            raise ValueError("a part of a batch lies outside of it")
         n_unpacked = 0
         if is_compressed and n_bytes:
             file.seek(body + place)
             (n_unpacked,) = struct.unpack("<q", file.read(8))  # -1 if this one is not compressed
-        total += max(0, n_bytes, n_unpacked)
+        total += max(n_bytes, n_unpacked)
     return total

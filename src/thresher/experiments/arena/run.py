@@ -14,11 +14,24 @@ from thresher.errors import DamagedFile, ThresherError
 from thresher.experiments.records import SimulatedRun
 from thresher.experiments.simulation import run_simulation, software_versions
 from thresher.experiments.spec import SimulationSpec, TableSpec
+from thresher.files import naming, other_than_file
+from thresher.wording import one_line
 
 if sys.platform != "win32":
     import fcntl
 
 NAME = "records.jsonl"
+LARGEST = 1e300  # of a number, which reports square and add up
+_TEXTS = {
+    *("run", "status", "message", "arena", "arena_hash", "learner"),
+    *("table", "distribution", "adversary", "method"),
+}
+_NUMBERS = {
+    *("seed", "n_features", "sparsity", "noise_rate", "told_noise_rate", "strength"),
+    *("label_budget", "target_error", "budget_factor", "error", "error_floor", "label_floor"),
+    *("error_standard_error", "n_labels", "n_queries", "n_draws", "n_phases", "n_uncertified"),
+    *("dirty_labels", "seconds"),
+}  # every other field holds a text, a number or a truth value
 Spec: TypeAlias = SimulationSpec | TableSpec
 Status: TypeAlias = Literal["finished", "failed", "timed out", "died"]
 FlatRecord: TypeAlias = dict[str, Any]
@@ -140,6 +153,7 @@ def read_records(path: str | Path) -> list[FlatRecord]:
     ...     read_records(f"{folder}/records.jsonl")
     [{'run': 'a', 'status': 'died'}]
     """
+    _refuse_other_than_files(Path(path))
     content = Path(path).read_bytes()
     return list(_parse(content[: content.rfind(b"\n") + 1], str(path)))
 
@@ -157,7 +171,32 @@ def _parse(content: bytes, origin: str) -> Iterator[FlatRecord]:
             raise DamagedFile(origin, f"line {number} is not JSON: {error}") from error
         if not isinstance(record, dict) or not {"run", "status"} <= record.keys():
             raise DamagedFile(origin, f"line {number} is not the record of a run")
-        yield record
+        for name, value in record.items():
+            if not _is_allowed(name, value):
+                reason = f"line {number} is not a record: {name!a} is {one_line(repr(value))}"
+                raise DamagedFile(origin, reason)
+        yield {_writable(name): _writable(value) for name, value in record.items()}
+
+
+def _is_allowed(name: str, value: Any) -> bool:
+    """Whether a field can have this value; most fields can lack one."""
+    if value is None:
+        return name not in ("run", "status")
+    if name in _TEXTS:
+        return isinstance(value, str)
+    if name in _NUMBERS:
+        return type(value) in (int, float) and abs(value) <= LARGEST
+    return isinstance(value, (str, int, float))
+
+
+def _writable(value: Any) -> Any:
+    """The value; of a text, half of a surrogate pair as an escape, because no file can hold it."""
+    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
+
+
+def _refuse_other_than_files(path: Path) -> None:
+    if path.exists() and (other := other_than_file(path)):
+        raise DamagedFile(str(path), f"it is {other}")
 
 
 class RecordFile:
@@ -183,7 +222,8 @@ class RecordFile:
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._file: IO[bytes] = self._path.open("a+b")
+        _refuse_other_than_files(self._path)
+        self._file: IO[bytes] = self._path.open("a+b", buffering=0)
         try:
             self._lock()
             self._file.seek(0)
@@ -196,11 +236,22 @@ class RecordFile:
             raise
 
     def append(self, record: FlatRecord) -> None:
-        """Write the record and wait until it is on the disk."""
-        line = json.dumps(record, allow_nan=False) + "\n"
-        self._file.write(line.encode())
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        """Write the record and wait until it is on the disk; if that fails, nothing is left of it.
+
+        Raises
+        ------
+        OSError : the disk is full, for example; the message has the name of the file
+        """
+        line = memoryview((json.dumps(record, allow_nan=False) + "\n").encode())
+        whole = self._file.seek(0, os.SEEK_END)
+        try:
+            with naming(self._path):
+                while line:
+                    line = line[self._file.write(line) :]
+                os.fsync(self._file.fileno())
+        except OSError:
+            self._file.truncate(whole)
+            raise
         self.records.append(record)
 
     def __enter__(self) -> Self:

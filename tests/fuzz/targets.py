@@ -1,0 +1,159 @@
+"""What is fuzzed: a file that is whole, ways to change it, and what is done with the result.
+
+A new target, such as the command line, needs a `Target`; the tests take all of `TARGETS`.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from estimators.saved import TEXT as MODEL
+from fuzz import mutations as m
+from fuzz.mutations import Mutation
+from runs import Table
+from table_files.written import WRITERS
+from thresher.estimators import load_model
+from thresher.experiments.arena.report import load_summaries
+from thresher.experiments.arena.run import RecordFile, Run, read_records
+from thresher.experiments.arena.summary import save_csv
+from thresher.experiments.spec import SimulationSpec, TableSpec
+from thresher.learning import ActiveLearner, PracticalSchedule
+from thresher.oracles import StreamPool
+from thresher.table_files import read_table
+
+
+@dataclass(frozen=True)
+class Target:
+    """One kind of file.
+
+    Parameters
+    ----------
+    name : of the file
+    write : writes a whole one
+    read : does with a file what users do; a `ThresherError` is the only thing that it may raise
+    mutations : to choose from
+    n_fast : number of cases in the fast suite
+    """
+
+    name: str
+    write: Callable[[Path], object]
+    read: Callable[[Path], object]
+    mutations: tuple[Mutation, ...]
+    n_fast: int = 60
+
+
+# -- tables ------------------------------------------------------------------------------------
+
+
+def read_as_table(path: Path) -> None:
+    """Read it as for learning, with one-hot columns, or as for prediction; numbers are finite."""
+    choices: list[dict[str, object]] = [
+        {},
+        {"one_hot": True},
+        {"features": ["2", "1"], "with_labels": False},
+        {"id_column": "3" if path.suffix not in (".npz", ".svm") else None},
+    ]
+    options = choices[sum(path.read_bytes()) % len(choices)]
+    table = read_table(path, **options)  # type: ignore[arg-type]
+    assert np.isfinite(np.asarray(getattr(table.X, "data", table.X))).all()
+    assert table.X.shape == (table.n_rows, len(table.feature_names))
+
+
+TABLE_MUTATIONS: dict[str, tuple[Mutation, ...]] = {
+    ".csv": (m.damage, m.change_cell, m.change_cell),
+    ".tsv": (m.damage, m.change_cell, m.change_cell),
+    ".gz": (m.damage, m.repack_gzip, m.repack_gzip),
+    ".svm": (m.damage, m.change_cell, m.change_cell),
+    ".npz": (m.damage, m.repack_zip, m.repack_zip, m.repack_zip),
+    ".parquet": (m.damage, m.extremes),
+    ".arrow": (m.damage, m.extremes),
+    ".feather": (m.damage, m.extremes),
+}
+TABLES = [name for name in WRITERS if name not in ("T.CSV", "t.svmlight", "t.libsvm")]
+
+
+# -- models, runs, records ---------------------------------------------------------------------
+
+
+def write_model(path: Path) -> None:
+    """A model with everything in it."""
+    path.write_text(MODEL)
+
+
+def read_as_model(path: Path) -> None:
+    """Load it, and predict with it."""
+    model = load_model(path)
+    if model.n_features < 1000:
+        assert np.isfinite(model.decision_function(np.ones((2, model.n_features)))).all()
+
+
+ROWS = Table(n_rows=80, n_features=4, sparsity=2)
+QUICK = PracticalSchedule(min_unlabeled=30, max_unlabeled=30)
+
+
+def write_run(path: Path, *, stream: bool) -> None:
+    """A run that has got half of its labels."""
+    pool = StreamPool(ROWS.csr[[i]] for i in range(80)) if stream else ROWS.X
+    options = {"sparsity": 2, "noise_rate": 0.0, "label_budget": 20, "schedule": QUICK}
+    learner = ActiveLearner(pool, random_state=0, **options)
+    question = learner.ask()
+    assert question is not None
+    learner.tell(ROWS.y[question.ids[:5]], ids=question.ids[:5])
+    learner.save(path)
+
+
+def read_as_run(path: Path, *, stream: bool) -> None:
+    """Restore it, and save it again. A schedule of which a forger has made much work is given."""
+    pool = StreamPool((), n_features=4, first_id=80) if stream else ROWS.X
+    learner = ActiveLearner.restore(path, pool, schedule=QUICK)
+    assert 0 <= learner.n_labels_ <= 80
+    learner.save(path)
+
+
+def write_records(path: Path) -> None:
+    """A finished run, one that died, and one on a real table."""
+    spec = SimulationSpec(n_features=9, sparsity=1, noise_rate=0.1, adversary="far-clump")
+    records = [Run("thresher", spec, seed).unfinished("died", "gone", 1.0) for seed in range(3)]
+    records[0] |= {"status": "finished", "error": 0.1, "n_labels": 30, "n_draws": 99}
+    records.append(Run("x", TableSpec(table="mail"), 0).unfinished("timed out", "", None))
+    with RecordFile(path) as file:
+        for record in records:
+            file.append({**record, "arena": "tiny", "schedule.shrink": 0.5})
+
+
+def read_as_records(path: Path) -> None:
+    """Read them; those that can be read are also summarized in a CSV file."""
+    if read_records(path):
+        (path.parent / "records.jsonl").write_bytes(path.read_bytes())
+        save_csv(load_summaries(path.parent), path.parent / "cells.csv")
+    json.dumps(read_records(path), ensure_ascii=False).encode()
+
+
+TARGETS = [
+    *(
+        Target(name, WRITERS[name], read_as_table, TABLE_MUTATIONS[Path(name).suffix])
+        for name in TABLES
+    ),
+    Target(
+        "model.json", lambda path: path.write_text(MODEL), read_as_model, (m.damage, m.change_json)
+    ),
+    Target(
+        "run.npz",
+        partial(write_run, stream=False),
+        partial(read_as_run, stream=False),
+        (m.damage, m.repack_zip, m.repack_zip),
+    ),
+    Target(
+        "stream.npz",
+        partial(write_run, stream=True),
+        partial(read_as_run, stream=True),
+        (m.damage, m.repack_zip, m.repack_zip),
+    ),
+    Target(
+        "tiny.jsonl", write_records, read_as_records, (m.damage, m.change_json, m.change_json), 24
+    ),
+]
