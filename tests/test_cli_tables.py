@@ -385,3 +385,14 @@ def test_help_fits_a_screen_and_ends_in_the_example(verb, tmp_path, call_cli):
     lines = call_cli(f"{verb.name} --help", tmp_path).stdout.splitlines()
     assert len(lines) <= 24
     assert lines[-1] == f"example: {verb.example}"
+
+
+def test_names_that_no_model_may_have_are_refused_before_learning(tmp_path, call_cli, monkeypatch):
+    def learn(*_: object, **__: object) -> None:
+        raise AssertionError("learning has begun")
+
+    monkeypatch.setattr("thresher.auditing.examine", learn)
+    (tmp_path / "t.csv").write_text("a,b\x1b[2J,y\n1,2,0\n3,4,1\n")
+    done = call_cli("learn t.csv --out model.json", tmp_path)
+    assert done.returncode == 1
+    assert "t.csv has control characters in the column name 'b\\x1b[2J'" in done.stderr

@@ -692,6 +692,7 @@ def test_a_header_that_does_not_fit_is_damage(
         {"label_ids": np.array([[3], [8]]), "label_values": np.array([[1.0], [-1.0]])},
         {"label_values": np.array([[1.0], [-1.0]])},
         {"label_values": np.array(["1", "-1"])},
+        {"label_values": np.array([1, -1], complex)},
         {"draw0.ids": np.array([3.0, 8.0])},
         {"draw0.ids": np.array(["3", "8"])},
         {"draw0.ids": np.array([3, 3])},

@@ -21,7 +21,7 @@ import pytest
 from table_files.written import WRITERS, X, Y, arrow_table, csr_parts
 from thresher import memory
 from thresher.errors import NotEnoughMemory, ThresherError, UnreadableTable
-from thresher.table_files import read_table
+from thresher.table_files import LabeledTable, read_table, refuse_controls
 from thresher.table_files.arrow_cells import arrow
 
 Make = Callable[[Path], object]
@@ -288,9 +288,31 @@ def test_a_file_that_may_not_be_opened_is_unreadable(
         read_table(tmp_path / "t.csv")
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".npz"])
+def test_a_name_that_no_report_can_have_is_unreadable(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"t\udcff{suffix}"
+    path.write_bytes(b"a,y\n1,2\n")
+    with pytest.raises(UnreadableTable, match="not valid Unicode; rename it"):
+        read_table(path)
+
+
 def test_a_name_that_no_file_can_have_is_unreadable(tmp_path: Path) -> None:
     with pytest.raises(UnreadableTable):
         read_table(tmp_path / "t\0.csv")
+
+
+CONTROLS = {
+    "a name": LabeledTable(X, Y, ["a", "b\x1b[2J", "c"], Y, "y"),
+    "a label": LabeledTable(X, np.array(["\x07", "a"] * 2), ["a", "b", "c"], Y, "y"),
+}
+
+
+@pytest.mark.parametrize("where", CONTROLS)
+def test_control_characters_that_no_model_may_have_are_refused(where: str) -> None:
+    with pytest.raises(UnreadableTable, match=r"t\.csv has control characters in the") as caught:
+        refuse_controls(CONTROLS[where], "t.csv")
+    assert str(caught.value).isprintable()
+    refuse_controls(LabeledTable(X, Y, ["a", "b\n", "é"], Y, "y"), "t.csv")
 
 
 @pytest.mark.parametrize("name", WRITERS)

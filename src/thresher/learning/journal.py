@@ -219,7 +219,8 @@ def _parse(arrays: ArrayArchive) -> SavedRun:
 
 def _labels(arrays: ArrayArchive, draws: list[RecordedDraw]) -> dict[int, float]:
     ids, values = check_ids(arrays["label_ids"]), arrays["label_values"]
-    if values.shape != ids.shape or not np.isin(values, (-1.0, 1.0)).all():
+    is_number = values.dtype.kind == "f" and values.shape == ids.shape
+    if not is_number or not np.isin(values, (-1.0, 1.0)).all():
         raise ValueError("a label is missing, or is not -1 or +1")
     if np.unique(ids).size < ids.size:
         raise ValueError("an id has two labels")

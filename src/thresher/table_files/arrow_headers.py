@@ -111,14 +111,16 @@ def _messages(file: IO[bytes]) -> Iterator[tuple[_Table, int]]:
     """The headers of all messages, each with the place where its body begins."""
     end = file.seek(0, 2)
     file.seek(0)
-    places = _listed_places(file, end) if file.read(len(MAGIC)) == MAGIC else None
+    if file.read(len(MAGIC)) == MAGIC:
+        for place in _listed_places(file, end):
+            if (message := _message(file, place, end)) is None:
+                raise ValueError("a batch is missing")
+            yield message
+        return
     place = 0
-    while places is None or places:
-        message, body = _message(file, place if places is None else places.pop(), end)
-        if message is None:
-            return
-        yield message, body
-        place = body + message.integer(3, "<q")
+    while (message := _message(file, place, end)) is not None:
+        yield message
+        place = message[1] + message[0].integer(3, "<q")
 
 
 def _listed_places(file: IO[bytes], end: int) -> list[int]:
@@ -136,14 +138,14 @@ def _listed_places(file: IO[bytes], end: int) -> list[int]:
     return [place for place, *_ in blocks]
 
 
-def _message(file: IO[bytes], place: int, end: int) -> tuple[_Table | None, int]:
+def _message(file: IO[bytes], place: int, end: int) -> tuple[_Table, int] | None:
     """The header that begins there and where its body begins; None at the end of a stream."""
     file.seek(place)
     prefix = file.read(4)
     if prefix == CONTINUES:
         prefix = file.read(4)
     if len(prefix) < 4 or prefix == bytes(4):
-        return None, place
+        return None
     (n_bytes,) = struct.unpack("<i", prefix)
     body = file.tell() + n_bytes
     if not 0 <= n_bytes <= end or body > end:

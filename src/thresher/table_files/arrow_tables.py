@@ -80,6 +80,8 @@ def _read(file: BatchFile, request: TableRequest) -> LabeledTable:
         wanted = wanted_features(request.features, known, one_hot=request.one_hot)
     _require_room(file.n_rows or 0, len(wanted or roles.others))
     survey = _Survey(file, roles, request, wanted)
+    if file.n_rows not in (None, survey.n_rows):
+        raise _changed()
     y, ids = None, np.arange(survey.n_rows)
     if roles.label is not None:
         y = labels_of(roles.label, survey.kept(roles.label), file.place)

@@ -144,6 +144,10 @@ def _reader_of(path: Path) -> Reader:
 
 def _refuse_other_than_files(path: Path) -> None:
     try:
+        str(path).encode()
+    except UnicodeEncodeError as error:  # no report could name it
+        raise Refusal("has a name that is not valid Unicode", advice="rename it") from error
+    try:
         if other := other_than_file(path):
             advice = "name a file in it" if path.is_dir() else "save it first"
             raise Refusal(f"is {other}", advice=advice)
