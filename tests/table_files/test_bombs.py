@@ -147,12 +147,11 @@ except NotEnoughMemory as error:
 FULL: dict[str, tuple[Make, int]] = {
     "constant.parquet": (constant, 10**8),
     "repeated.parquet": (repeated_text, 100_000),
-    "beginnings.parquet": (common_beginnings, 50_000),
-    "compressed.feather": (compressed_batch, 4 * 10**8),
+    "compressed.feather": (compressed_batch, 10**8),
     "integers.npz": (small_integers, 5 * 10**7),
     "wide.csv": (wide_lines, 10**6),
     "commas.csv.gz": (nothing_but_commas, 6 * 10**6),
-    "lines.csv.gz": (many_short_lines, 3 * 10**8),
+    "lines.csv.gz": (many_short_lines, 10**8),
 }
 
 
