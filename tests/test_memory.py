@@ -1,7 +1,5 @@
 """What memory is available, on every system, and what happens when it does not suffice."""
 
-from __future__ import annotations
-
 import resource
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """NPZ files that may come from anybody: nothing is unpickled, and no size is trusted."""
 
-from __future__ import annotations
-
 import math
 import sys
 import zipfile

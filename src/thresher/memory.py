@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from thresher.errors import NotEnoughMemory
 
@@ -31,14 +32,14 @@ class _Group:
     cache: str  # the line of the statistics with what the system can take back at any time
 
     @classmethod
-    def first(cls, folder: Path) -> _Group:
+    def first(cls, folder: Path) -> Self:
         """The group in the first version of control groups."""
         limit = int((folder / "memory.limit_in_bytes").read_text(encoding="ascii"))
         statistics = folder / "memory.stat"
         return cls(limit, folder / "memory.usage_in_bytes", statistics, "total_inactive_file")
 
     @classmethod
-    def second(cls, folder: Path) -> _Group:
+    def second(cls, folder: Path) -> Self:
         """The group in the second version; one without a limit is a ValueError."""
         limit = int((folder / "memory.max").read_text(encoding="ascii"))
         return cls(limit, folder / "memory.current", folder / "memory.stat", "inactive_file")

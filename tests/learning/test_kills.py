@@ -1,7 +1,5 @@
 """Ask, tell, save, kill, restore, by two processes on one file: nothing acknowledged is lost."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal

@@ -1,7 +1,5 @@
 """Small files that would take much memory are refused before they take it."""
 
-from __future__ import annotations
-
 import gzip
 import subprocess
 import sys

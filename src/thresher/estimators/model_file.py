@@ -4,8 +4,6 @@ Nothing in it is code, and nothing is unpickled: a file from a stranger is read 
 and every value is checked.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter

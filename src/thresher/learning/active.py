@@ -1,9 +1,8 @@
 """Ask/tell: the learner names the rows whose labels it wants and takes them in any order."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -125,7 +124,7 @@ class ActiveLearner:
         known = self._journal.labels
         known.update(check_answer(labels, ids, request, known))
 
-    def learn_from(self, label_source: LabelSource) -> ActiveLearner:
+    def learn_from(self, label_source: LabelSource) -> Self:
         """Get every label it still needs from a label source, and return this learner, finished.
 
         If the source or the pool fails, the error carries this learner as its attribute `learner`.
@@ -194,7 +193,7 @@ class ActiveLearner:
         *,
         schedule: Schedule | None = None,
         label_budget: int | None = None,
-    ) -> ActiveLearner:
+    ) -> Self:
         """The learner as it was saved, rebuilt by replaying the recorded answers.
 
         Parameters

@@ -5,13 +5,11 @@ save: labels by id, and draws. A table's draws are saved by their ids alone; row
 stream or an oracle cannot be drawn again and are saved with them.
 """
 
-from __future__ import annotations
-
 import json
 import zlib
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -45,7 +43,7 @@ class RecordedDraw:
     X: Rows | None
 
     @classmethod
-    def of(cls, draw: Draw, *, keep_rows: bool) -> RecordedDraw:
+    def of(cls, draw: Draw, *, keep_rows: bool) -> Self:
         """A draw, with or without its rows."""
         X = draw.X if keep_rows else None
         return cls(draw.ids, int(draw.n_drawn), checksum(draw.X), X)
@@ -54,7 +52,7 @@ class RecordedDraw:
         """Whether a draw has these ids and these rows."""
         return np.array_equal(self.ids, draw.ids) and self.checksum == checksum(draw.X)
 
-    def equals(self, other: RecordedDraw) -> bool:
+    def equals(self, other: Self) -> bool:
         """Whether both have the same ids and the same rows."""
         return np.array_equal(self.ids, other.ids) and self.checksum == other.checksum
 
@@ -72,7 +70,7 @@ class Journal:
         """Instances drawn so far, rejected ones too."""
         return sum(draw.n_drawn for draw in self.draws)
 
-    def add(self, other: Journal) -> None:
+    def add(self, other: Self) -> None:
         """Take over the answers of a journal of the same run; of any other one, nothing.
 
         Draws that a pool cannot repeat are of no use to another process, nor are labels that

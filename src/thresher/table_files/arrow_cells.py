@@ -4,15 +4,13 @@ The same cell counts as the same in every format: a column of strings that are a
 column of numbers, whether it comes from CSV or from Parquet.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,7 +95,7 @@ class Piece:
     numbers: FloatArray | None = None
 
     @classmethod
-    def of_numbers(cls, numbers: FloatArray, kind: Kind = Kind.NUMBER) -> Piece:
+    def of_numbers(cls, numbers: FloatArray, kind: Kind = Kind.NUMBER) -> Self:
         """A piece whose cells are all numbers, or NaN for what is missing."""
         missing = np.isnan(numbers)
         return cls(None if missing.all() else kind, missing, numbers)

@@ -5,13 +5,11 @@ thousands of times larger than the file. Here only the headers are read: message
 FlatBuffers, whose field numbers are those of Arrow's `Message.fbs` and `File.fbs`.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 from thresher.table_files.table import Refusal
 
@@ -67,7 +65,7 @@ class _Table:
         self._data, self._place = data, place
 
     @classmethod
-    def root(cls, data: bytes) -> _Table:
+    def root(cls, data: bytes) -> Self:
         """The table that a buffer holds."""
         return cls(data, *struct.unpack_from("<I", data, 0))
 
@@ -76,12 +74,12 @@ class _Table:
         place = self._field(number)
         return 0 if place is None else self._at(form, place)
 
-    def table(self, number: int) -> _Table:
+    def table(self, number: int) -> Self:
         """The table in a field."""
         place = self._field(number)
         if place is None:
             raise ValueError("a header has no content")
-        return _Table(self._data, place + self._at("<I", place))
+        return type(self)(self._data, place + self._at("<I", place))
 
     def structs(self, number: int, form: str) -> list[tuple[int, ...]]:
         """The structs in the vector of a field."""

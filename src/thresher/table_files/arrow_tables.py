@@ -1,7 +1,5 @@
 """Files that pyarrow reads in batches: one pass looks at every cell, one fills the table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which column is the label, which the id, which are features, and what each of them holds."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """CSV and TSV files, also compressed with gzip: UTF-8, names in the first line."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

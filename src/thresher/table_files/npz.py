@@ -1,7 +1,5 @@
 """NPZ files: arrays X (or the parts of a CSR matrix) and y; nothing in them is ever unpickled."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A table from a file, by the reader of its format."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """svmlight (LIBSVM) files: a label, then `index:value` for every entry that is not zero."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator

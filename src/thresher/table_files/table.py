@@ -1,7 +1,5 @@
 """What is asked of a file, what comes back, and the checks that all formats share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
