@@ -110,7 +110,7 @@ class _Survey:
         self._kept: dict[str, list[Any]] = {
             name: [] for name in (roles.label, roles.id_column) if name is not None
         }
-        self.n_rows = 0
+        self.n_rows = self._n_bytes_kept = 0
         width = len(wanted or roles.others)
         for batch, n_bytes in file.batches(list(dict.fromkeys([*allowed, *self._kept]))):
             self._add(batch)
@@ -124,7 +124,8 @@ class _Survey:
             column.add(batch.column(column.name), first_row=self.n_rows)
         for name, chunks in self._kept.items():
             chunks.append(plain(batch.column(name)))
-            require_memory(COPIES * sum(chunk.nbytes for chunk in chunks), f"the column {name!r}")
+            self._n_bytes_kept += chunks[-1].nbytes
+        require_memory(COPIES * self._n_bytes_kept, "the labels and ids")
         self.n_rows += batch.num_rows
 
     def kept(self, name: str) -> Any:
