@@ -4,17 +4,19 @@ import gzip
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as csv
 import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 import pytest
 
 from measuring import measured
 from thresher import memory
-from thresher.errors import NotEnoughMemory, ThresherError
+from thresher.errors import NotEnoughMemory, ThresherError, UnreadableTable
 from thresher.table_files import read_table
 
 MB = 10**6
@@ -89,7 +91,7 @@ def far_feature(path: Path, number: int) -> None:
 BOMBS: dict[str, tuple[Make, int]] = {
     "constant.parquet": (constant, 3 * 10**6),
     "repeated.parquet": (repeated_text, 2_000),
-    "beginnings.parquet": (common_beginnings, 2_000),
+    "beginnings.parquet": (common_beginnings, 700),
     "compressed.feather": (compressed_batch, 10**7),
     "nothing.arrow": (nothing, 10**8),
     "integers.npz": (small_integers, 10**6),
@@ -124,6 +126,60 @@ def test_a_bomb_is_refused_with_both_numbers_before_it_goes_off(
     ):
         read_table(path)
     assert peak.n_bytes < 2 * FREE
+
+
+class Unlimited(int):
+    """More memory than anybody asks for; what was asked for is written down."""
+
+    asked: list[int]
+
+    def __lt__(self, other: int) -> bool:
+        self.asked.append(other)
+        return False
+
+
+SMALL = {
+    "constant.parquet": 10**6,
+    "repeated.parquet": 300,
+    "beginnings.parquet": 300,
+    "compressed.feather": 10**6,
+    "nothing.arrow": 10**6,
+    "integers.npz": 3 * 10**5,
+    "wide.csv": 500,
+    "commas.csv.gz": 10**4,
+    "lines.csv.gz": 10**6,
+    "far.svm": 10**5,
+    "texts.parquet": 10**4,
+    "texts.feather": 10**4,
+    "texts.csv": 10**4,
+}
+
+
+def texts_and_numbers(path: Path, n_rows: int) -> None:
+    numbers = np.random.default_rng(0).standard_normal((20, n_rows))
+    texts = {"id": [f"row {i}" for i in range(n_rows)], "y": ["no", "yes"] * (n_rows // 2)}
+    table = pa.table({**{f"c{i}": column for i, column in enumerate(numbers)}, **texts})
+    if path.suffix == ".csv":
+        csv.write_csv(table, path)
+    elif path.suffix == ".feather":
+        feather.write_feather(table, str(path))
+    else:
+        parquet.write_table(table, path)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_no_more_than_twice_the_estimate_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    path, has_ids = tmp_path / name, name.startswith("texts")
+    make = texts_and_numbers if has_ids else BOMBS[name][0]
+    make(path, SMALL[name])
+    free = Unlimited(10**15)
+    free.asked = []
+    monkeypatch.setattr(memory, "available_memory", lambda: free)
+    with measured() as peak, suppress(UnreadableTable):
+        read_table(path, id_column="id" if has_ids else None)
+    assert 0 < peak.n_bytes < 2 * max(free.asked)
 
 
 # The same in full size, with a limit that the system enforces.

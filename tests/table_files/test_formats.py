@@ -151,3 +151,27 @@ def test_a_table_is_found_by_its_name_whatever_its_format(tmp_path: Path) -> Non
     assert find_table(tmp_path, "t") == tmp_path / "t.tsv.gz"
     assert find_table(tmp_path, "u") is None
     assert find_table(tmp_path / "missing", "t") is None
+
+
+@pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY", None])
+def test_texts_in_parquet_are_read_in_every_encoding(tmp_path: Path, encoding: str | None) -> None:
+    path, n_rows = tmp_path / "t.parquet", 1000
+    columns = {
+        "text": ["red", "green"] * (n_rows // 2),
+        "id": [f"row {i:04}" for i in range(n_rows)],
+        "y": ["no", "yes"] * (n_rows // 2),
+    }
+    encodings = {} if encoding is None else dict.fromkeys(columns, encoding)
+    parquet.write_table(
+        pa.table(columns),
+        path,
+        use_dictionary=encoding is None,
+        column_encoding=encodings or None,
+        row_group_size=300,
+    )
+    table = read_table(path, one_hot=True, id_column="id")
+    assert table.feature_names == ["text=green", "text=red"]
+    assert np.array_equal(table.X[:, 1], [1.0, 0.0] * (n_rows // 2))
+    assert table.ids.tolist() == columns["id"]
+    assert table.y is not None
+    assert table.y.tolist() == columns["y"]

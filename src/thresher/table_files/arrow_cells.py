@@ -21,6 +21,7 @@ from thresher.table_files.table import Place, Refusal, refuse_missing
 from thresher.validation import FloatArray
 from thresher.wording import one_line
 
+COPIES = 3  # of texts, labels and ids while they are compared and turned into arrays
 # fmt: off
 MISSING = [
     "", "NA", "N/A", "n/a", "#N/A", "#NA", "#N/A N/A", "<NA>", "NULL", "null", "None",
@@ -104,7 +105,7 @@ class Piece:
 def plain(array: Any) -> Any:
     """The array without dictionaries, and with strings in one of their several layouts."""
     if arrow().types.is_dictionary(array.type):
-        require_memory(_decoded_size(array), "a column of repeated values")
+        require_memory(COPIES * _decoded_size(array), "a column of repeated values")
         array = array.dictionary_decode()
     if str(array.type) in ("large_string", "string_view"):
         array = array.cast(arrow().string())

@@ -9,6 +9,7 @@ import numpy as np
 
 from thresher.memory import require_memory
 from thresher.table_files.arrow_cells import (
+    COPIES,
     Kind,
     arrow,
     as_texts,
@@ -39,7 +40,7 @@ from thresher.validation import FloatArray
 
 CELLS_AT_ONCE = 2**19
 BYTES_AT_ONCE = 2**26  # of rows that have long cells
-COPIES = 3  # of the labels and the ids while they are turned into arrays
+BATCHES_AT_ONCE = 6  # as they are read, as numbers, and with gaps
 NUMBERS_ONLY: tuple[Kind, ...] = ()
 
 
@@ -135,8 +136,8 @@ class _Survey:
 
 
 def _require_room(n_rows: int, n_features: int) -> None:
-    """Raise `NotEnoughMemory` if a table of at least that size, with labels and ids, cannot fit."""
-    n_bytes = 8 * n_rows * (n_features + COPIES)
+    """Raise `NotEnoughMemory` if a table of that size, labels, ids and some batches do not fit."""
+    n_bytes = 8 * n_rows * (n_features + COPIES) + 8 * CELLS_AT_ONCE * BATCHES_AT_ONCE
     require_memory(n_bytes, f"a table of {n_rows:,} × {n_features:,} numbers")
 
 
@@ -195,29 +196,45 @@ class ParquetFile(BatchFile):
         with own_errors(), self._open() as file:
             self.names = list(file.schema_arrow.names)
             self._metadata = file.metadata
-            groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+            groups = _row_groups(file.metadata)
             self.n_rows = max(int(file.metadata.num_rows), sum(group.num_rows for group in groups))
-            types = arrow().types
-            is_text = (types.is_string, types.is_large_string, types.is_binary)
-            self._texts = [f.name for f in file.schema_arrow if any(is_(f.type) for is_ in is_text)]
+            self._texts = _texts_in_dictionaries(file.schema_arrow, file.metadata)
 
     def _open(self) -> Any:
-        # Texts as they mostly are in the file, in dictionaries: a long one that is repeated in all
-        # rows would take its length times their number.
+        # Texts as they mostly are in the file, in dictionaries: one that is repeated in all rows
+        # would take its length times their number.
         return arrow("parquet").ParquetFile(
             self.path, pre_buffer=False, buffer_size=2**16, read_dictionary=self._texts
         )
 
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, int]]:
-        n_done = 0
+        n_done, n_rows = 0, self.n_rows or 1
         held, per_row = parquet_sizes(self._metadata, columns)
-        step = max(1, min(CELLS_AT_ONCE // max(1, len(columns)), BYTES_AT_ONCE // max(1, per_row)))
+        short, long = CELLS_AT_ONCE // max(1, len(columns)), BYTES_AT_ONCE // max(1, per_row)
+        step = max(1, min(short, long, n_rows))
         require_memory(held + step * per_row, f"a batch of {self.path.name}")
         with own_errors(), self._open() as file:
             for batch in file.iter_batches(batch_size=step, columns=list(columns)):
                 batch.validate(full=True)
                 n_done += batch.num_rows
-                yield batch, self.n_bytes * n_done // max(1, self.n_rows or 0)
+                yield batch, self.n_bytes * n_done // n_rows
+
+
+def _row_groups(metadata: Any) -> list[Any]:
+    return [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+
+
+def _texts_in_dictionaries(schema: Any, metadata: Any) -> list[str]:
+    """The columns of text that pyarrow can leave in dictionaries: not those written as changes."""
+    types, groups = arrow().types, _row_groups(metadata)
+    is_text = (types.is_string, types.is_large_string, types.is_binary)
+    texts = {field.name for field in schema if any(is_(field.type) for is_ in is_text)}
+    return [
+        metadata.schema.column(number).path
+        for number, is_nested in _stored_columns(metadata.schema, texts)
+        if not is_nested
+        and not any("DELTA" in code for group in groups for code in group.column(number).encodings)
+    ]
 
 
 def parquet_sizes(metadata: Any, columns: Sequence[str]) -> tuple[int, int]:
@@ -227,7 +244,7 @@ def parquet_sizes(metadata: Any, columns: Sequence[str]) -> tuple[int, int]:
     the ones before can all be as long as their part of the file; nested values come all at once.
     """
     held = per_row = 0
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    groups = _row_groups(metadata)
     for number, is_nested in _stored_columns(metadata.schema, set(columns)):
         column = metadata.schema.column(number)
         is_text, width = column.physical_type == "BYTE_ARRAY", max(8, column.length)
@@ -241,7 +258,7 @@ def parquet_sizes(metadata: Any, columns: Sequence[str]) -> tuple[int, int]:
             most = max((part.num_values for part in parts), default=0)
             held += most * (width + longest if is_text else width)
         elif any("DELTA_BYTE_ARRAY" in part.encodings for part in parts):
-            per_row += longest
+            per_row += COPIES * longest
     return held, per_row
 
 
