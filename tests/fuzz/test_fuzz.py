@@ -28,12 +28,12 @@ def at_most(seconds: float) -> Iterator[None]:
         raise TimeoutError(f"still running after {seconds} seconds")
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    other_limit = signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, *other_limit)
 
 
 def cases(target: Target, n_cases: int, folder: Path) -> Iterator[tuple[int, Path]]:
