@@ -4,6 +4,7 @@ reading.py           read_table, and READERS: which extension is read by which r
 table.py             what is asked of a file, what comes back, and checks that all formats share
 columns.py           which column is the label, which the id, which are features; what they hold
 arrow_cells.py       pyarrow: what the cells of a column are
+arrow_headers.py     what Arrow files say about their size
 arrow_tables.py      formats that pyarrow reads in batches (Parquet and Arrow themselves)
 delimited.py         … CSV and TSV
 svmlight.py, npz.py  formats with labels of their own
