@@ -31,14 +31,13 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_collectstart(collector: pytest.Collector) -> None:
-    """Forty examples for each property, and many among the slow tests."""
-    if isinstance(collector, pytest.Session):
-        from hypothesis import settings  # not where tests are only handed out to workers
+def pytest_configure(config: pytest.Config) -> None:
+    """Twenty-five examples for each property, and many among the slow tests."""
+    from hypothesis import settings
 
-        n_examples = 40 if collector.config.option.markexpr == "not slow" else 300
-        settings.register_profile("thresher", max_examples=n_examples, deadline=None)
-        settings.load_profile("thresher")
+    n_examples = 25 if config.option.markexpr == "not slow" else 300
+    settings.register_profile("thresher", max_examples=n_examples, deadline=None)
+    settings.load_profile("thresher")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -3,88 +3,95 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import re
 import subprocess
 import sys
 import sysconfig
 import warnings
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from thresher import __version__, cli
+from estimators.small import examine_quickly
+from thresher import __version__, cli, demo
 
 SCRIPT = Path(sysconfig.get_path("scripts")) / "thresher"
 ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 
 
 def thresher(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return run([str(SCRIPT), *arguments], folder)
-
-
-def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=120
+        [str(SCRIPT), *arguments],
+        cwd=folder,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
 
 
-WITH_ONE_SPLIT = (
-    "import sys; from thresher import cli, demo; demo.N_SPLITS = 1; sys.exit(cli.main(['demo']))"
-)
-DEMOS = {
-    "one split": [sys.executable, "-c", WITH_ONE_SPLIT],
-    "all splits": [str(SCRIPT), "demo"],
-}
+def demo_of_two_attacks(folder: Path) -> subprocess.CompletedProcess[str]:
+    """The demo with one split, no attack and two attacks, in our own process."""
+    told, said = io.StringIO(), io.StringIO()
+    attacks = {name: demo.ATTACKS[name] for name in (None, demo.SHOWN, "min-max")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demo, "N_SPLITS", 1)
+        patch.setattr(demo, "ATTACKS", attacks)
+        with chdir(folder), redirect_stdout(told), redirect_stderr(said):
+            code = cli.main(["demo"])
+    return subprocess.CompletedProcess("demo", code, told.getvalue(), said.getvalue())
 
 
-@pytest.fixture(
-    scope="module", params=["one split", pytest.param("all splits", marks=pytest.mark.slow)]
-)
-def demo(
+@pytest.fixture(scope="module", params=["small", pytest.param("whole", marks=pytest.mark.slow)])
+def shown(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> tuple[subprocess.CompletedProcess[str], Path]:
+    """What the demo said, and where it was run."""
     folder = tmp_path_factory.mktemp("demo")
-    return run(DEMOS[request.param], folder), folder
+    is_small = request.param == "small"
+    return demo_of_two_attacks(folder) if is_small else thresher("demo", folder=folder), folder
 
 
-def test_the_demo_succeeds_and_says_nothing_on_stderr(demo):
-    done, _ = demo
+def test_the_demo_succeeds_and_says_nothing_on_stderr(shown):
+    done, _ = shown
     assert done.returncode == 0
     assert done.stderr.strip() == ""
 
 
-def test_the_demo_writes_tables_a_report_and_a_picture(demo):
-    done, folder = demo
+def test_the_demo_writes_tables_a_report_and_a_picture(shown):
+    done, folder = shown
     files = {path.name for path in (folder / "thresher-demo").iterdir()}
     assert files == {"poisoned.csv", "clean.csv", "report.html", "attacks.png"}
     assert all(f"thresher-demo/{name}" in done.stdout for name in files)
     assert (folder / "thresher-demo" / "attacks.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_demo_shows_that_the_others_are_fooled(demo):
-    done, _ = demo
+def test_the_demo_shows_that_the_others_are_fooled(shown):
+    done, _ = shown
     rises = re.search(r"under attack +([+-][\d.]+) +([+-][\d.]+) +([+-][\d.]+)", done.stdout)
     ours, *others = (float(text) for text in rises.groups())
     assert ours < 2
     assert min(others) > 4
 
 
-def test_the_demo_finds_the_attackers_rows(demo):
-    done, _ = demo
+def test_the_demo_finds_the_attackers_rows(shown):
+    done, _ = shown
     n_least, n_found = re.search(r"the (\d+) rows .* least, (\d+) are", done.stdout).groups()
     assert int(n_found) >= 0.9 * int(n_least)
 
 
-def test_the_demo_without_extras_says_how_to_get_the_pictures(tmp_path):
-    code = (
-        "import sys; sys.modules.update(matplotlib=None, rich=None); "
-        "import numpy as np; from thresher import cli, demo; "
-        "demo.compare = lambda seed: np.full((3, 7), 0.05); "  # told alike, whatever was compared
-        "sys.exit(cli.main(['demo', '--out', 'here']))"
-    )
-    done = run([sys.executable, "-c", code], tmp_path)
-    assert done.returncode == 0
+def test_the_demo_without_extras_says_how_to_get_the_pictures(tmp_path, monkeypatch, call_cli):
+    for name in [*sys.modules, "matplotlib", "rich"]:
+        if name.partition(".")[0] in ("matplotlib", "rich"):
+            monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr(demo, "compare", lambda _: np.full((3, 7), 0.05))  # told alike
+    monkeypatch.setattr(demo, "examine", examine_quickly)
+    done = call_cli("demo --out here", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
     assert 'pip install "thresher[plot]"' in done.stdout
     files = {path.name for path in (tmp_path / "here").iterdir()}
     assert files == {"poisoned.csv", "clean.csv", "report.html"}
@@ -108,8 +115,8 @@ def test_help_of_the_program_and_of_its_first_verb_end_in_the_same_example(tmp_p
 
 
 @pytest.mark.usefixtures("learned")
-def test_the_examples_run_one_after_the_other(demo, call_cli):
-    _, folder = demo
+def test_the_examples_run_one_after_the_other(shown, call_cli):
+    _, folder = shown
     for name in AFTER_THE_DEMO:
         (example,) = (verb.example for verb in cli.VERBS if verb.name == name)
         assert example.startswith("thresher ")

@@ -15,6 +15,7 @@ import sys
 import sysconfig
 import time
 import warnings
+from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from browser import look_at, needs_browser
 from experiments.arena.arenas import run_inline
 from thresher import cli
 from thresher.errors import UncertifiedPhase
-from thresher.experiments.arena import processes, report
+from thresher.experiments.arena import processes, report, sweep
 from thresher.rendering.html import Html
 
 SCRIPT = Path(sysconfig.get_path("scripts")) / "thresher"
@@ -40,6 +41,31 @@ time_limit = {time_limit}
 n_features = {n_features}
 sparsity = 2
 label_budget = 40
+"""
+
+# In place of the sweep of this name, whose runs are more and larger.
+SMALL_SMOKE = """
+title = "Smoke"
+seeds = "0-0"
+[[worlds]]
+n_features = 20
+sparsity = 3
+noise_rate = [0.0, 0.05]
+[[adversaries]]
+adversary = ["label-flip", "linf-hijack-in-band"]
+[[adversaries]]
+adversary = "in-band-mass"
+strength = [2.0, 4.0]
+[[learners]]
+name = "thresher"
+schedule = { min_unlabeled = 200, max_unlabeled = 400 }
+[[learners]]
+name = "own labels only"
+schedule = { reuse_labels = false, min_unlabeled = 200, max_unlabeled = 400 }
+[[learners]]
+method = "zhang-2018"
+[[budgets]]
+label_budget = [50, 100]
 """
 
 Done = subprocess.CompletedProcess[str]
@@ -64,38 +90,52 @@ def write_tiny(
     (folder / "tiny.toml").write_text(text, encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def smoke(tmp_path_factory: pytest.TempPathFactory) -> tuple[Done, Path]:
-    """A sweep, without processes: those of smaller sweeps are enough."""
+@pytest.fixture(scope="module", params=["small", pytest.param("shipped", marks=pytest.mark.slow)])
+def smoke(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[tuple[Done, Path, int]]:
+    """What a sweep said, its folder and the number of its runs.
+
+    Without processes: those of smaller sweeps are enough.
+    """
     folder = tmp_path_factory.mktemp("smoke")
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "small":
+            shipped = tmp_path_factory.mktemp("shipped")
+            (shipped / "smoke.toml").write_text(SMALL_SMOKE, encoding="utf-8")
+            patch.setattr(sweep, "SHIPPED", shipped)
+        yield run_smoke(folder), folder, {"small": 30, "shipped": 60}[request.param]
+
+
+def run_smoke(folder: Path) -> Done:
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         patch.setenv("COLUMNS", "80")
         patch.setattr(processes, "run_here", run_inline)
         warnings.simplefilter("ignore", UncertifiedPhase)
-        return thresher(EXAMPLE, folder), folder
+        return thresher(EXAMPLE, folder)
 
 
 # -- run ---------------------------------------------------------------------------------------
 
 
 def test_a_sweep_succeeds_and_tells_nothing_but_progress_on_stderr(smoke) -> None:
-    done, _ = smoke
+    done, _, n_runs = smoke
     assert done.returncode == 0
-    told = re.compile(r"\d+ of 60 runs, about .* left")
+    told = re.compile(rf"\d+ of {n_runs} runs, about .* left")
     assert all(told.fullmatch(line) for line in done.stderr.splitlines())
 
 
 def test_a_sweep_keeps_its_records_and_its_spec(smoke) -> None:
-    done, folder = smoke
+    done, folder, n_runs = smoke
     records = read(folder / "arena" / "records.jsonl")
-    assert len({record["run"] for record in records}) == len(records) == 60
+    assert len({record["run"] for record in records}) == len(records) == n_runs
     assert 'title = "Smoke"' in (folder / "arena" / "smoke.toml").read_text(encoding="utf-8")
     assert f"Records: {Path('arena') / 'records.jsonl'}\n" in done.stdout
 
 
 def test_a_sweep_begins_with_its_title_and_what_there_is_to_do(smoke) -> None:
-    done, _ = smoke
-    assert done.stdout.splitlines()[:3] == ["Smoke", "60 runs, 0 already recorded", ""]
+    done, _, n_runs = smoke
+    assert done.stdout.splitlines()[:3] == ["Smoke", f"{n_runs} runs, 0 already recorded", ""]
 
 
 def errors(folder: Path, **wanted: Any) -> list[float]:
@@ -104,7 +144,7 @@ def errors(folder: Path, **wanted: Any) -> list[float]:
 
 
 def test_the_table_shows_the_worst_strength_of_the_records(smoke) -> None:
-    done, folder = smoke
+    done, folder, _ = smoke
     table = done.stdout.partition(ATTACKED)[2]
     row = re.search(r"^own labels only +in-band-mass +(.*)$", table, flags=re.MULTILINE)
     assert row is not None
@@ -120,7 +160,7 @@ def test_the_table_shows_the_worst_strength_of_the_records(smoke) -> None:
 
 
 def test_the_rows_of_a_table_line_up(smoke) -> None:
-    done, _ = smoke
+    done, _, _ = smoke
     names = [part.splitlines()[0] for part in done.stdout.split("\n\n")]
     table = done.stdout.split("\n\n")[names.index(ATTACKED)].splitlines()
     assert len(table) == 3 + 3 * 3  # heading and head; three learners, three adversaries
@@ -128,33 +168,34 @@ def test_the_rows_of_a_table_line_up(smoke) -> None:
 
 
 def test_what_is_recorded_is_not_run_again(smoke, call_cli) -> None:
-    first, folder = smoke
+    first, folder, n_runs = smoke
     before = (folder / "arena" / "records.jsonl").read_bytes()
     done = call_cli(EXAMPLE, folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert (folder / "arena" / "records.jsonl").read_bytes() == before
-    assert done.stdout == first.stdout.replace("60 runs, 0 already", "60 runs, 60 already")
+    assert done.stdout == first.stdout.replace("runs, 0 already", f"runs, {n_runs} already")
 
 
 def test_runs_that_do_not_finish_are_outcomes_and_can_be_tried_again(
-    tmp_path: Path, call_cli
+    tmp_path: Path, call_cli, monkeypatch
 ) -> None:
     # Runs of about half a second: the clock is looked at every tenth of a second.
-    write_tiny(tmp_path, n_seeds=2, time_limit=0.001, n_features=1000)
+    write_tiny(tmp_path, n_seeds=1, time_limit=0.001, n_features=1000)
     done = call_cli("arena run tiny.toml --out out --jobs 1", tmp_path)
     assert done.returncode == 0
-    assert "0 of 2 runs finished" in done.stdout
+    assert "0 of 1 runs finished" in done.stdout
     assert "--retry-failed" in done.stdout
-    write_tiny(tmp_path, n_seeds=2, n_features=1000)
+    write_tiny(tmp_path, n_seeds=1, n_features=1000)
     kept = call_cli("arena run tiny.toml --out out", tmp_path)
-    assert "0 of 2 runs finished" in kept.stdout
+    assert "0 of 1 runs finished" in kept.stdout
+    monkeypatch.setattr(processes, "run_here", run_inline)
     again = call_cli("arena run tiny.toml --out out --jobs 1 --retry-failed", tmp_path)
-    assert "2 runs, 2 already recorded, 2 of them to be repeated" in again.stdout
-    assert "2 of 2 runs finished" in again.stdout
+    assert "1 runs, 1 already recorded, 1 of them to be repeated" in again.stdout
+    assert "1 of 1 runs finished" in again.stdout
 
 
 def test_ctrl_c_says_what_is_recorded_and_the_same_command_goes_on(
-    tmp_path: Path, call_cli
+    tmp_path: Path, call_cli, monkeypatch
 ) -> None:
     write_tiny(tmp_path, n_seeds=12)
     command = "arena run tiny.toml --out out --jobs 1"
@@ -177,31 +218,30 @@ def test_ctrl_c_says_what_is_recorded_and_the_same_command_goes_on(
     saved = f"{n_saved} of 12 runs are recorded in out; the same command continues from there"
     assert told.splitlines() == [f"thresher: {saved}", "thresher: interrupted"]
     assert 0 < n_saved < 12
+    monkeypatch.setattr(processes, "run_here", run_inline)
     done = call_cli(command, tmp_path)
     assert f"12 runs, {n_saved} already recorded" in done.stdout
     assert len(read(path)) == 12
 
 
-def test_progress_goes_to_a_terminal_on_stderr_and_nowhere_else(tmp_path: Path) -> None:
+def test_progress_goes_to_a_terminal_on_stderr_and_nowhere_else(
+    tmp_path: Path, call_cli, monkeypatch
+) -> None:
     pty = pytest.importorskip("pty")
     pytest.importorskip("rich")
     write_tiny(tmp_path, n_seeds=2)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(processes, "run_here", run_inline)
     ours, theirs = pty.openpty()
-    done = subprocess.run(
-        [str(SCRIPT), *shlex.split("arena run tiny.toml --out out --jobs 1")],
-        cwd=tmp_path,
-        env={**ENVIRONMENT, "TERM": "xterm"},
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        timeout=120,
-    )
-    os.close(theirs)
-    shown = os.read(ours, 1_000_000)
+    with os.fdopen(theirs, "w") as terminal, redirect_stderr(terminal):
+        done = call_cli("arena run tiny.toml --out out --jobs 1", tmp_path)
+        terminal.flush()
+        shown = os.read(ours, 1_000_000)
     os.close(ours)
     assert done.returncode == 0
     assert b"runs" in shown
     assert b"/2" in shown
-    assert b"\x1b[" not in done.stdout
+    assert "\x1b[" not in done.stdout
 
 
 # -- report ------------------------------------------------------------------------------------
@@ -210,7 +250,7 @@ def test_progress_goes_to_a_terminal_on_stderr_and_nowhere_else(tmp_path: Path) 
 @pytest.fixture(scope="module")
 def drawn(smoke) -> tuple[Done, Path]:
     """A report with its figures, which take longest; and what was said about it."""
-    _, folder = smoke
+    _, folder, _ = smoke
     return thresher("arena report arena --out page.html", folder), folder
 
 
@@ -237,7 +277,7 @@ def test_a_browser_draws_every_figure_of_the_report(width: int, drawn) -> None:
 
 
 def test_the_cells_can_be_had_as_a_table(smoke, call_cli, monkeypatch) -> None:
-    _, folder = smoke
+    _, folder, _ = smoke
     monkeypatch.setattr(report, "figures_section", lambda _: Html(""))  # they are drawn above
     done = call_cli("arena report arena --out plain.html --csv cells.csv", folder)
     assert done.stdout == "Report: plain.html\nCSV: cells.csv\n"
@@ -319,7 +359,7 @@ def test_the_hint_names_the_verb_under_the_verb(tmp_path: Path, capsys) -> None:
 
 @pytest.mark.parametrize("verb", ["arena", "arena run", "arena report"])
 def test_help_fits_a_screen_and_ends_in_an_example_that_runs(verb: str, smoke, call_cli) -> None:
-    _, folder = smoke
+    _, folder, _ = smoke
     lines = call_cli(f"{verb} --help", folder).stdout.rstrip().splitlines()
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+from contextlib import redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,21 +119,21 @@ def test_another_method_may_learn(tmp_path: Path, call_cli) -> None:
     assert "Seed 0: finished\n" in done.stdout and "phase" not in done.stdout
 
 
-def test_progress_goes_to_a_terminal_on_stderr_and_nowhere_else(tmp_path: Path) -> None:
+def test_progress_goes_to_a_terminal_on_stderr_and_nowhere_else(
+    tmp_path: Path, call_cli, monkeypatch
+) -> None:
     pty = pytest.importorskip("pty")
     pytest.importorskip("rich")
+    monkeypatch.setenv("TERM", "xterm")
     ours, theirs = pty.openpty()
-    command = [str(SCRIPT), *SMALL]
-    environment = {**ENVIRONMENT, "TERM": "xterm"}
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=theirs, timeout=120
-    )
-    os.close(theirs)
-    shown = os.read(ours, 1_000_000)
+    with os.fdopen(theirs, "w") as terminal, redirect_stderr(terminal):
+        done = call_cli(SIMULATE, tmp_path)
+        terminal.flush()
+        shown = os.read(ours, 1_000_000)
     os.close(ours)
     assert done.returncode == 0
     assert b"phases" in shown
-    assert b"\x1b[" not in done.stdout
+    assert "\x1b[" not in done.stdout
 
 
 # -- what goes wrong ---------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The surface of the package: what `thresher` offers, and when it imports scikit-learn."""
+"""The surface of the package: what `thresher` offers, and when it imports large libraries."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         thresher.Halfspace  # noqa: B018
 
 
-def test_scikit_learn_is_imported_with_the_first_estimator() -> None:
+def test_large_libraries_are_imported_when_they_are_needed() -> None:
+    """scikit-learn with the first estimator, and Matplotlib not even with the displays."""
     code = (
         "import sys, thresher; dir(thresher); assert 'sklearn' not in sys.modules; "
-        "thresher.HalfspaceClassifier; assert 'sklearn' in sys.modules"
+        "thresher.HalfspaceClassifier; assert 'sklearn' in sys.modules; "
+        "import thresher.displays; assert 'matplotlib' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

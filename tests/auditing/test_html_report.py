@@ -17,11 +17,13 @@ from thresher.table_files import LabeledTable
 HOSTILE_NAMES = ['<script>alert("x")</script>', "a & b", "naïve\u202e", "x" * 300, *NAMES[4:]]
 
 
-def findings_of(names: list[str], label: str = "answer") -> Findings:
+def findings_of(
+    names: list[str], label: str = "answer", sparsities: tuple[int, ...] = (1, 2)
+) -> Findings:
     data = poisoned()
     ids = np.array([f"r{i}" for i in range(len(data.y))])
     table = LabeledTable(data.X, data.y, names, ids, label)
-    return examine_quickly(table, name="mail.csv", noise_rate=0.1, sparsities=(1, 2))
+    return examine_quickly(table, name="mail.csv", noise_rate=0.1, sparsities=sparsities)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +49,7 @@ def test_the_page_lists_the_suspects_with_their_ids(page):
 
 
 def test_hostile_names_stay_text():
-    page = make_page(findings_of(HOSTILE_NAMES, label="<b>y</b>"))
+    page = make_page(findings_of(HOSTILE_NAMES, label="<b>y</b>", sparsities=(2,)))
     assert "<script" not in page
     assert "<b>y</b>" not in page
     assert "a &amp; b" in page

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from estimators.small import QUICK
 from thresher import HalfspaceClassifier
 from thresher.estimators import HalfspaceModel, load_model
 
@@ -40,8 +41,9 @@ TEXT = json.dumps(CONTENT)
 
 
 def fitted(y: Any = KINDS["text"], X: Any = ROWS, **changes: Any) -> HalfspaceClassifier:
-    """A small model."""
-    return HalfspaceClassifier(**{"sparsity": 3, "random_state": 0, **changes}).fit(X, y)
+    """A small model, learned in two phases."""
+    options = {"sparsity": 3, "schedule": QUICK, "random_state": 0}
+    return HalfspaceClassifier(**{**options, **changes}).fit(X, y)
 
 
 def text_with(name: str, literal: str) -> str:

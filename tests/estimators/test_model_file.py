@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import importlib
 import inspect
-import subprocess
 import sys
-import textwrap
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from estimators.saved import CONTENT, KINDS, NEW, ROWS, SIGNS, TEXT, fitted, load_text, text_with
+from estimators.small import QUICK
 from thresher import HalfspaceClassifierCV
 from thresher.errors import DamagedFile
 from thresher.estimators import load_model, model_file, save_model
@@ -69,7 +71,7 @@ def test_names_and_provenance_are_kept(tmp_path: Path) -> None:
 
 
 def test_the_chosen_model_of_a_cross_validation_can_be_saved(tmp_path: Path) -> None:
-    model = HalfspaceClassifierCV(sparsities=(2, 3), random_state=0).fit(ROWS, SIGNS)
+    model = HalfspaceClassifierCV((2, 3), cv=2, schedule=QUICK, random_state=0).fit(ROWS, SIGNS)
     assert np.array_equal(reloaded(model, tmp_path).predict(NEW), model.predict(NEW))
 
 
@@ -203,56 +205,71 @@ def test_any_numbers_give_finite_scores_or_an_error(
 
 # -- nothing in a file is code ---------------------------------------------------------------
 
-# Runs in a process of its own: what is watched cannot be left unwatched again.
-WATCHED = """
-    import builtins, sys
-    import numpy as np
-    from thresher.errors import DamagedFile
-    from thresher.estimators import load_model
 
-    events, is_watching = [], False
-    ordinary = builtins.__import__
+class Watch:
+    """Notes what is imported, evaluated or otherwise worth an audit event, while it is on.
 
-    def watch(event, arguments):
-        if is_watching and event not in ("open", "object.__getattr__"):
-            events.append(event)
+    An audit hook cannot be taken away again, only turned off.
+    """
 
-    def importing(name, *rest, **named):
-        if is_watching and name.split(".")[0] != "numpy":  # which looks up its own parts
-            events.append("import " + name)
-        return ordinary(name, *rest, **named)
+    def __init__(self) -> None:
+        self.events: list[str] = []
+        self.is_on = False
+        sys.addaudithook(self.hear)
 
-    def running(name):
-        def run(*arguments, **named):
-            events.append(name)
-        return run
+    def hear(self, event: str, _: object) -> None:
+        if self.is_on and event not in ("open", "object.__getattr__"):
+            self.events.append(event)
 
-    def answer(path):
-        try:
-            return load_model(path).predict(np.zeros((1, 4))).tolist()
-        except DamagedFile:
-            return "refused"
+    def note(self, name: str) -> Any:
+        return lambda *_, **__: self.events.append(name)
 
-    sys.addaudithook(watch)
-    builtins.__import__ = importing
-    for name in ("eval", "exec", "compile"):
-        setattr(builtins, name, running(name))
-    is_watching = True
-    answers = [answer(path) for path in sys.argv[1:]]
-    print(answers, events)
-    events.clear()
-    import pickle, marshal
+    def importing(self, name: str, *rest: Any, **named: Any) -> Any:
+        if name.split(".")[0] != "numpy":  # which looks up its own parts
+            self.events.append(f"import {name}")
+        return importlib.__import__(name, *rest, **named)
+
+    def during(self, work: Callable[[], Any]) -> tuple[Any, list[str]]:
+        """What the work gives, and what was noted."""
+        self.events.clear()
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("eval", "exec", "compile"):
+                patch.setattr(builtins, name, self.note(name))
+            patch.setattr(builtins, "__import__", self.importing)
+            self.is_on = True
+            try:
+                answer = work()
+            finally:
+                self.is_on = False
+        return answer, list(self.events)
+
+
+@pytest.fixture(scope="module")
+def watch() -> Watch:
+    return Watch()
+
+
+def answer(path: Path) -> Any:
+    try:
+        return load_model(path).predict(np.zeros((1, 4))).tolist()
+    except DamagedFile:
+        return "refused"
+
+
+def misbehave() -> None:
+    import marshal
+    import pickle
+
     eval("1")
     pickle.loads(pickle.dumps(np.float64))
     marshal.loads(marshal.dumps(1))
-    is_watching = False
-    print(sorted(set(events)))
-"""
+
+
 CODE = "__import__('os').system('touch ran')"
 NOTICED = {"eval", "import marshal", "import pickle", "marshal.loads", "pickle.find_class"}
 
 
-def test_loading_imports_nothing_and_runs_no_code(tmp_path: Path) -> None:
+def test_loading_imports_nothing_and_runs_no_code(tmp_path: Path, watch: Watch) -> None:
     contents: list[str | bytes] = [
         TEXT,
         b"\x80\x04\x95" + TEXT.encode(),
@@ -266,16 +283,10 @@ def test_loading_imports_nothing_and_runs_no_code(tmp_path: Path) -> None:
     paths = [tmp_path / f"{i}.json" for i in range(len(contents))]
     for path, content in zip(paths, contents):
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(WATCHED), *map(str, paths)],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    loaded, deeds = done.stdout.splitlines()
-    assert loaded == f"{[['yes'], *['refused'] * 5, ['yes'], [CODE + '2']]} []"
-    assert set(ast.literal_eval(deeds)) >= NOTICED  # or the watch was blind
+    answers, deeds = watch.during(lambda: [answer(path) for path in paths])
+    assert answers == [["yes"], *["refused"] * 5, ["yes"], [f"{CODE}2"]]
+    assert deeds == []
+    assert set(watch.during(misbehave)[1]) >= NOTICED  # or the watch was blind
 
 
 def test_the_module_names_nothing_that_unpickles_or_evaluates() -> None:

@@ -132,8 +132,12 @@ def test_a_sweep_of_tables_alone_asks_for_their_folder(
 
 
 def test_parts_and_tables_that_lack_a_file_are_skipped_by_name(
-    data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data_dir: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(processes, "run_here", run_inline)
     mine = 'seeds = 1\n[[worlds]]\ntable = ["dense", "lost"]\n[[learners]]\nmethod = "l1-logistic"'
     (tmp_path / "mine.toml").write_text(mine)
     (tmp_path / "both.toml").write_text('parts = ["real", "mine.toml"]')

@@ -39,7 +39,7 @@ def make(path: Path, n_rows: int) -> None:
         pa.parquet.write_table(table, path, row_group_size=10_000)
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("suffix", [pytest.param(".csv", marks=pytest.mark.slow), ".parquet"])
 def test_reading_takes_little_more_than_the_table(tmp_path: Path, suffix: str) -> None:
     small, large = tmp_path / f"small{suffix}", tmp_path / f"large{suffix}"
     make(small, 10)

@@ -75,21 +75,21 @@ import sys
 from thresher.experiments.arena import Sweep, run_sweep
 
 if __name__ == "__main__":
-    text, folder = sys.argv[1:]
+    text, folder, n_jobs = sys.argv[1:]
     run_sweep(
         Sweep.from_text(text, name="tiny"),
         folder,
-        n_jobs=2,
+        n_jobs=int(n_jobs),
         observe=lambda record, n_to_come: print(n_to_come, flush=True),
     )
 """
 
 
 @contextmanager
-def runner(sweep: Sweep, folder: Path) -> Iterator[subprocess.Popen[str]]:
+def runner(sweep: Sweep, folder: Path, n_jobs: int = 2) -> Iterator[subprocess.Popen[str]]:
     """Another process that runs the sweep; killed in the end if it is still there."""
     with subprocess.Popen(
-        [sys.executable, "-c", RUNNER, sweep.text, str(folder)],
+        [sys.executable, "-c", RUNNER, sweep.text, str(folder), str(n_jobs)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import chdir
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
@@ -27,27 +28,25 @@ def run(tasks: Sequence[dict[str, Any]], time_limit: float = 60.0) -> Records:
     return list(run_here(tasks, time_limit, n_jobs=1))
 
 
-def kill_when_busy(find: Workers) -> threading.Thread:
-    """A thread that kills the first of these processes in the middle of its work."""
-
-    def kill() -> None:
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            for worker in find():
-                if worker.cpu_times().user > 1.0:  # well beyond the imports
-                    worker.send_signal(signal.SIGKILL)
-                    return
-            time.sleep(0.02)
-
-    thread = threading.Thread(target=kill)
-    thread.start()
-    return thread
+def kill_when_there(path: Path, find: Workers) -> None:
+    """Kill these processes once the file is there."""
+    deadline = time.monotonic() + 30
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    for worker in find():
+        worker.send_signal(signal.SIGKILL)
 
 
 @pytest.fixture(scope="module")
-def mixed() -> Records:
-    """A run, one without end, and another one, with a limit that only the second exceeds."""
-    return run([task(3), task(0, ENDLESS), task(1)], time_limit=2.0)
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Records:
+    """A run, one without end, and another one, with a limit that only the second exceeds.
+
+    In a folder with a module that must not be taken for NumPy.
+    """
+    folder = tmp_path_factory.mktemp("mixed")
+    (folder / "numpy.py").write_text("raise SystemExit('not NumPy')")
+    with chdir(folder):
+        return run([task(3), task(0, ENDLESS), task(1)], time_limit=2.0)
 
 
 def test_a_run_in_a_process_gives_the_record_of_a_run_here(mixed: Records) -> None:
@@ -69,9 +68,15 @@ def test_a_limit_beyond_what_a_timer_can_hold_is_no_limit() -> None:
     assert run([task(0)], 1e300)[0]["status"] == "finished"
 
 
-def test_a_killed_process_is_recorded_as_dead(new_workers: Workers) -> None:
-    thread = kill_when_busy(new_workers)
-    (record,) = run([task(0, ENDLESS)])
+def test_a_killed_process_is_recorded_as_dead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_workers: Workers
+) -> None:
+    began = tmp_path / "began"
+    body = f"open({str(began)!r}, 'w').close()\ntime.sleep(60)"
+    monkeypatch.setenv("PYTHONPATH", hook(tmp_path / "hook", body))
+    thread = threading.Thread(target=kill_when_there, args=(began, new_workers))
+    thread.start()
+    (record,) = run([task(0)])
     thread.join()
     assert record["status"] == "died"
     assert record["message"] == "the process was killed by signal 9 (Killed)"
@@ -113,12 +118,8 @@ def test_a_process_that_cannot_start_is_an_error_and_not_an_outcome(
     assert new_workers() == []
 
 
-def test_a_module_in_the_current_folder_is_not_imported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "numpy.py").write_text("raise SystemExit('not NumPy')")
-    monkeypatch.chdir(tmp_path)
-    assert run([task(0)])[0]["status"] == "finished"
+def test_a_module_in_the_current_folder_is_not_imported(mixed: Records) -> None:
+    assert mixed[0]["status"] == "finished"
 
 
 def test_records_that_are_no_longer_wanted_stop_the_processes(new_workers: Workers) -> None:

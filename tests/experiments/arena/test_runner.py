@@ -190,7 +190,7 @@ def test_another_sweep_in_the_same_folder_shares_what_both_ask_for(
 
 
 def test_a_second_runner_is_refused_and_the_first_is_unharmed(undisturbed, tmp_path: Path) -> None:
-    with runner(SWEEP, tmp_path) as process:
+    with runner(SWEEP, tmp_path, n_jobs=1) as process:
         wait_for_records(process, 1)
         with pytest.raises(ThresherError, match="another run of the arena"):
             run_sweep(SWEEP, tmp_path)
@@ -291,13 +291,13 @@ def test_an_observer_that_raises_leaves_the_records_and_no_process(
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        run_sweep(SWEEP, tmp_path, n_jobs=2, observe=fail)
+        run_sweep(SWEEP, tmp_path, n_jobs=1, observe=fail)
     assert new_workers() == []
     assert len(saved(tmp_path)) == 1
 
 
 def test_ctrl_c_ends_a_runner_and_its_processes(tmp_path: Path) -> None:
-    with runner(SWEEP, tmp_path) as process:
+    with runner(SWEEP, tmp_path, n_jobs=1) as process:
         wait_for_records(process, 1)
         below = workers(process.pid)
         process.send_signal(signal.SIGINT)
