@@ -394,6 +394,7 @@ def as_floats(values: Any, ndim: int = 0, low: float = -INF, high: float = INF) 
     """Finite numbers in this range as a float64 array that equals them."""
     array = np.asarray(values)
     demand(array.dtype.kind in "biuf", array.ndim == (ndim or array.ndim) > 0)
+    demand(not np.ma.is_masked(values))
     floats = array.astype(np.float64, copy=False)
     is_whole = array.dtype.kind in "iu"
     demand(floats is array or np.all(np.abs(floats) < 2.0**53 if is_whole else floats == array))
