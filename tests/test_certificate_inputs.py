@@ -128,7 +128,7 @@ def test_what_is_not_real_is_refused(checker: str, name: str) -> None:
 @pytest.mark.parametrize(("checker", "name"), CASES)
 def test_masked_entries_are_refused(checker: str, name: str) -> None:
     check, question, _ = TRUTHS[checker]
-    masked = with_array(question, name, lambda values: np.ma.array(values, mask=values == 1))
+    masked = with_array(question, name, lambda values: np.ma.masked_array(values, True))
     assert not check(**masked)
 
 
