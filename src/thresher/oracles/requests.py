@@ -146,7 +146,9 @@ def check_ids(ids: object) -> IdArray:
 
 
 def _rows_or_none(X: Any) -> Rows:
-    shape = X.shape if sp.issparse(X) else np.shape(X)
-    if len(shape) == 2 and shape[0] == 0 and shape[1] > 0:
-        return X if sp.issparse(X) else np.asarray(X)  # an exhausted source has no row to check
+    if not sp.issparse(X):
+        refuse_masked(X, "X")
+        X = np.asarray(X)
+    if X.ndim == 2 and X.shape[0] == 0 and X.shape[1] > 0:
+        return X  # an exhausted source has no row left to check
     return check_rows(X, "X")
