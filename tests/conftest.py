@@ -31,11 +31,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
 
+
 # A shell that starts the tests in the background makes them ignore interrupts, and their children.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TIME_LIMIT, SLOW_TIME_LIMIT = 300, 2 * 3600  # seconds for one test, which may wait for a process
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Twenty-five examples for each property, and many among the slow tests."""

@@ -4,6 +4,34 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 MISSING = "-"
+NO_BREAK_SPACE = "\xa0"  # is not printable to Python
+
+
+def visible(text: object, keep: str = "") -> str:
+    r"""The text with escapes in place of characters that cannot be seen, or that steer a terminal.
+
+    These are control characters, among them line breaks and the ESC of color codes, marks that turn
+    the direction of writing, and what is not valid Unicode.
+
+    Parameters
+    ----------
+    text : of any origin
+    keep : such characters that stay
+
+    Examples
+    --------
+    >>> print(visible("\x1b[2J\u202eegap\n"))
+    \x1b[2J\u202eegap\n
+    """
+    shown = str(text)
+    if shown.isprintable():
+        return shown
+    kept = keep + NO_BREAK_SPACE
+    return "".join(c if c.isprintable() or c in kept else _escape(c) for c in shown)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def shortened(text: str, length: int = 40) -> str:
@@ -23,14 +51,14 @@ def shortened(text: str, length: int = 40) -> str:
 
 
 def one_line(text: object, length: int = 40) -> str:
-    """The text on one line, shortened.
+    """The text on one line, visible and shortened.
 
     Examples
     --------
     >>> one_line(ValueError("two  spaces\\nand a line"))
     'two spaces and a line'
     """
-    return shortened(" ".join(str(text).split()), length)
+    return shortened(visible(" ".join(str(text).split())), length)
 
 
 def quoted(names: Iterable[object], *, limit: int | None = None) -> str:
