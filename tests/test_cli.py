@@ -190,7 +190,7 @@ sys.meta_path.insert(0, Interrupt)
 """
 
 
-@pytest.mark.parametrize("name", ["argparse", "thresher.cli.arena", "numpy"])
+@pytest.mark.parametrize("name", ["argparse", "thresher.cli.laboratory", "numpy"])
 def test_an_interrupt_during_an_import_is_answered_in_one_line(name: str, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(INTERRUPTED_IMPORT.format(name=name))
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])

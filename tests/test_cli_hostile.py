@@ -168,11 +168,11 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {  # and the reason
     "other-length.npz": (npz(X=X, y=Y[:-1]), "'y' with shape (59,)"),
     "indices-out-of-range.npz": (
         npz(X_data=np.ones(2), X_indices=[0, 9], X_indptr=[0, 1, 2], X_shape=[2, 3], y=["a", "b"]),
-        "indices must be < 3",
+        "must be < 3",
     ),
     "claims-to-be-huge.npz": (
         npz(X_data=np.ones(1), X_indices=[0], X_indptr=[0, 1], X_shape=[2**40, 2**40], y=["a"]),
-        "index pointer size 2 should be",
+        "index pointer size",
     ),
     "noise.parquet": (b"PAR1" + RNG.bytes(500) + b"PAR1", "damaged, truncated"),
     "noise.arrow": (b"ARROW1\0\0" + RNG.bytes(500), "damaged, truncated"),

@@ -1,6 +1,7 @@
 """Checks of parameters, tables and labels; each error names the parameter, row or column."""
 
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -141,6 +142,7 @@ def _validated(estimator: Any, X: Any, **options: Any) -> Any:
     require_in_memory(X)
     _refuse_dates(X)
     refuse_masked(X, "X")
+    _refuse_repeated_names(X)
     try:
         with np.errstate(over="ignore"):  # too large for a float becomes infinite: an error later
             return validate_data(
@@ -157,6 +159,14 @@ def _validated(estimator: Any, X: Any, **options: Any) -> Any:
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"X must hold numbers, but {place}: {error}") from error
+
+
+def _refuse_repeated_names(X: Any) -> None:
+    """Raise for columns that cannot be told apart, whatever the version of scikit-learn does."""
+    names = [name for name in getattr(X, "columns", ()) if isinstance(name, str)]
+    if len(set(names)) < len(names):
+        name, number = Counter(names).most_common(1)[0]
+        raise ValueError(f"X must have unique column names, but {name!r} occurs {number} times")
 
 
 def _refuse_dates(X: Any) -> None:
