@@ -1,8 +1,7 @@
 """Independent checkers: each accepts or refuses one claim, and trusts nothing but the data.
 
-NumPy only, no solver code, nothing of Thresher imported. `r` and `rho` are the l2 and l1 radii,
-M = {H ⪰ 0, tr H ≤ r², Σ|H_ij| ≤ ρ²} is the lifted region. Every array becomes float64 (indices
-intp) without rounding, or the claim is refused; `CONVERSIONS` says what else is.
+NumPy only, nothing of Thresher imported. M = {H ⪰ 0, tr H ≤ r², Σ|H_ij| ≤ ρ²}. Every array becomes
+float64 (indices intp) without rounding, or the claim is refused; `CONVERSIONS` says what else is.
 
 An accepted claim holds in exact arithmetic. With u = EPS/2 every operation returns (exact)(1+δ)+η,
 |δ| ≤ u, |η| ≤ TINY, and η ≠ 0 only where a product or quotient underflows. Hence a sum of n
@@ -64,9 +63,8 @@ def proves_upper_bound(
     """
     demand(gram.shape == multiplier.shape, hasattr(gram, "nnz") == hasattr(multiplier, "nnz"))
     largest = max(float(abs(multiplier).max()) + gram_error, rest)
-    l2_radius = min(l2_radius, l1_radius)  # tr H ≤ Σ|H_ij|
-    if rest == 0:
-        l1_radius = min(l1_radius, math.sqrt(gram.shape[0]) * l2_radius)  # Σ|H_ij| ≤ d·tr H
+    l2_radius = min(l2_radius, l1_radius)  # tr H ≤ Σ|H_ij| ≤ d·tr H
+    l1_radius = l1_radius if rest else min(l1_radius, math.sqrt(gram.shape[0]) * l2_radius)
     charged = l1_radius**2 * largest * (1 + 8 * EPS) + (TINY if largest > 0 else 0)
     if claim == INF or not charged <= claim:
         return claim == INF
@@ -75,8 +73,7 @@ def proves_upper_bound(
     if hasattr(slack, "nnz"):  # λmax(S) ≤ max_i (|S|v)_i/v_i for any v > 0 (Collatz, Wielandt)
         (d, _), image = slack.shape, np.ones(slack.shape[0])
         for _ in range(60):
-            vector = image / max(image.max(), TINY) + 2.0**-20
-            image = abs(slack) @ vector
+            image = abs(slack) @ (vector := image / max(image.max(), TINY) + 2.0**-20)
         return bool(np.all(image * (1 + (d + 8) * EPS) + 2 * d * TINY <= eigenvalue * vector))
     is_left = slack.any(axis=0)  # elsewhere A − U is zero, and so are its eigenvalues
     if not is_left.all():
@@ -224,10 +221,9 @@ def accepts_removal(
     if answer.columns is not None:
         columns = as_floats(answer.columns, 1, 0, d - 1).astype(np.intp)
         demand(columns.size > 0, np.all(np.diff(columns) > 0))
-        bounds = largest_in_columns(rows_kept, weights, n_rows=n)
-        rest = float(np.delete(bounds, columns).max(initial=0.0))
-        rows_kept, direction = rows_kept[:, columns], direction[columns]
-        l1_radius = min(l1_radius, math.sqrt(d) * l2_radius)
+        others = np.delete(largest_in_columns(rows_kept, weights, n_rows=n), columns)
+        rest, direction = float(others.max(initial=0.0)), direction[columns]
+        rows_kept, l1_radius = rows_kept[:, columns], min(l1_radius, math.sqrt(d) * l2_radius)
     gram, error = weighted_second_moment(rows_kept, weights, n, hasattr(answer.multiplier, "nnz"))
     radii = {"l2_radius": l2_radius, "l1_radius": l1_radius}
     upper, optimum = as_number(answer.variance_upper), as_number(answer.optimum_lower)
@@ -400,8 +396,7 @@ def as_floats(values: Any, ndim: int = 0, low: float = -INF, high: float = INF) 
     """Finite numbers in this range as a float64 array that equals them."""
     array = np.asarray(values)
     demand(array.dtype.kind in "biuf", array.ndim == (ndim or array.ndim) > 0)
-    floats = array.astype(np.float64, copy=False)
-    is_whole = array.dtype.kind in "iu"
+    floats, is_whole = array.astype(np.float64, copy=False), array.dtype.kind in "iu"
     demand(floats is array or np.all(np.abs(floats) < 2.0**53 if is_whole else floats == array))
     # The sum is cheaper than a mask, and finite only if every entry is.
     demand(math.isfinite(float(floats.sum())) or np.isfinite(floats).all())
@@ -423,9 +418,8 @@ def as_rows(rows: Any) -> Any:
     entries = rows.tocoo()
     places = np.sort(entries.row.astype(np.int64) * rows.shape[1] + entries.col)
     demand(np.all(np.diff(places) > 0))  # duplicates would be added up, and rounded
-    return (
-        rows.tocsr() if as_floats(entries.data) is entries.data else entries.astype(float).tocsr()
-    )
+    is_float = as_floats(entries.data) is entries.data
+    return rows.tocsr() if is_float else entries.astype(float).tocsr()
 
 
 def dense(block: Any) -> Any:
