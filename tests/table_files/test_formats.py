@@ -63,7 +63,7 @@ def test_sparse_formats_stay_sparse(tmp_path: Path) -> None:
 
 def test_arrow_types_become_numbers(tmp_path: Path) -> None:
     columns = {
-        "half": pa.array([0.5, 1.5], pa.float16()),
+        "half": pa.array(np.array([0.5, 1.5], dtype=np.float16)),
         "large": pa.array([2**63, 3], pa.uint64()),
         "truth": pa.array([True, False]),
         "decimal": pa.array(["1.25", "2.50"]).cast(pa.decimal128(5, 2)),

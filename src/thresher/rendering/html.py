@@ -169,7 +169,7 @@ def as_image(figure: Any, text: str) -> Html:
     file = io.BytesIO()
     options = {"svg.hashsalt": "thresher", "svg.fonttype": "none"}
     with rc_context(options), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
         figure.savefig(file, format="svg", metadata={"Date": None})
     drawn = _NOT_IN_XML.sub(lambda found: visible(found[0]), file.getvalue().decode("utf-8"))
     data = base64.b64encode(drawn.encode()).decode("ascii")
