@@ -332,6 +332,8 @@ class _Question:
         columns = np.arange(d) if columns is None else columns
         chosen = (bounds[columns] > level) | (search.direction != 0)
         chosen[np.argmax(bounds[columns])] = True  # there must be one
+        n_chosen = int(chosen.sum())
+        require_memory(6 * 8 * n_chosen**2, f"the second moment of {n_chosen} features")
         rest = float(np.delete(bounds, columns[chosen]).max(initial=0.0))
         gram = search.moment.gram[chosen][:, chosen].toarray()
         return Screen(columns[chosen], rest), gram, search.direction[chosen]
