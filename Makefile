@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: setup demo test test-slow lint types bench docs clean
+.PHONY: setup demo test test-slow test-lowest lint types bench docs clean
 .DEFAULT_GOAL := test
 
 setup: .venv/ready ## a virtual environment with the package, its extras and the test tools
@@ -24,6 +24,17 @@ test: setup lint types ## lint, types and the fast suite
 test-slow: setup ## the full counts of the reliability scorecard, and many examples of each property
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) -m "slow or hypothesis"
 
+test-lowest: .venv-lowest/ready ## the fast suite with the oldest versions that pyproject.toml allows
+	OPENBLAS_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -n $(WORKERS) -W ignore::DeprecationWarning
+
+# What they need themselves is of today, and may call them outdated: hence no DeprecationWarning.
+.venv-lowest/ready: pyproject.toml
+	$(PYTHON) -m venv --clear .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct \
+		-e ".[all]" --group test
+	touch .venv-lowest/ready
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -43,4 +54,4 @@ docs: .venv/docs-ready ## the documents with their gallery as HTML, in docs/_bui
 	touch .venv/docs-ready
 
 clean: ## remove everything that setup and the other verbs made
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist thresher-demo docs/_build docs/examples docs/api/generated
+	rm -rf .venv .venv-lowest .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist thresher-demo docs/_build docs/examples docs/api/generated

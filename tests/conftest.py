@@ -1,5 +1,5 @@
-"""What all tests share: one BLAS thread a process, one pytest worker for the tests of a file, and
-the command line without a process and without learning twice."""
+"""What all tests share: one BLAS thread a process, interrupts, a time limit, one pytest worker for
+the tests of a file, and the command line without a process and without learning twice."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import gc
 import os
 import pickle
 import shlex
+import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,13 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+# A shell that starts the tests in the background makes them ignore interrupts, and their children.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+TIME_LIMIT, SLOW_TIME_LIMIT = 300, 2 * 3600  # seconds for one test, which may wait for a process
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Twenty-five examples for each property, and many among the slow tests."""
     from hypothesis import settings
@@ -50,6 +58,21 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     is_fast = config.option.markexpr == "not slow"
     return LoadFileScheduling(config, log) if is_fast else LoadScheduling(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Fail a test that does not end, where there are alarms (not on Windows)."""
+    if not hasattr(signal, "SIGALRM"):
+        return (yield)
+    limit = SLOW_TIME_LIMIT if item.get_closest_marker("slow") else TIME_LIMIT
+    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail(f"no end after {limit} s"))
+    signal.alarm(limit)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 Command = Callable[[str, Path], "subprocess.CompletedProcess[str]"]

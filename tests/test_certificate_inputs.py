@@ -126,6 +126,13 @@ def test_what_is_not_real_is_refused(checker: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(("checker", "name"), CASES)
+def test_masked_entries_are_refused(checker: str, name: str) -> None:
+    check, question, _ = TRUTHS[checker]
+    masked = with_array(question, name, lambda values: np.ma.masked_array(values, True))
+    assert not check(**masked)
+
+
+@pytest.mark.parametrize(("checker", "name"), CASES)
 def test_what_is_not_finite_is_refused(checker: str, name: str) -> None:
     check, question, _ = TRUTHS[checker]
     for value in (math.nan, math.inf, -math.inf):

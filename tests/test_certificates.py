@@ -762,3 +762,63 @@ def test_forgeries_of_each_kind_are_refused(forge: Forgery) -> None:
 def test_a_thousand_forgeries_are_refused(forge: Forgery) -> None:
     n_each = -(-1000 // len(FORGERIES))
     assert accepted_forgeries(forge, range(5, 5 + n_each)) == []
+
+
+# -- sparse matrices ---------------------------------------------------------------------------
+
+
+def sparse_pair(seed: int) -> tuple[sp.csr_array, sp.csr_array]:
+    """The sparse second moment of scattered entries, and its clip."""
+    rng = np.random.default_rng(seed)
+    rows = np.where(rng.random((12, 40)) < 0.15, rng.standard_normal((12, 40)), 0.0)
+    gram = sp.csr_array(rows.T @ rows / 12)
+    multiplier = gram.copy()
+    multiplier.data = np.clip(gram.data, -0.05, 0.05)
+    return gram, multiplier
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_sparse_upper_bound_is_accepted_where_it_holds_and_nowhere_below(seed: int) -> None:
+    gram, multiplier = sparse_pair(seed)
+    radii = {"l2_radius": 1.0, "l1_radius": 2.0}
+    remainder = (gram - multiplier).toarray()
+    base, largest = 4 * 0.05, np.linalg.eigvalsh(remainder)[-1]
+    without_signs = np.linalg.eigvalsh(np.abs(remainder))[-1]
+    assert proves_upper_bound(base + 1.01 * without_signs, gram, multiplier, **radii)
+    assert not proves_upper_bound(base + 0.999 * largest, gram, multiplier, **radii)
+    assert not proves_upper_bound(0.999 * base, gram, multiplier, **radii)
+
+
+def test_sparse_and_dense_matrices_prove_the_same_lower_bound() -> None:
+    gram, _ = sparse_pair(0)
+    radii = {"l2_radius": 1.0, "l1_radius": 1.0}
+    direction = np.eye(40)[int(gram.diagonal().argmax())]
+    value = float(gram.diagonal().max())
+    for matrix in (gram, gram.toarray()):
+        assert proves_lower_bound(value * (1 - 1e-12), matrix, direction, **radii)
+        assert not proves_lower_bound(value * (1 + 1e-12), matrix, direction, **radii)
+
+
+def test_sparse_matrices_that_are_not_symmetric_or_meet_dense_ones_prove_nothing() -> None:
+    gram, multiplier = sparse_pair(0)
+    radii = {"l2_radius": 1.0, "l1_radius": 2.0}
+    claim = 1e6
+    assert proves_upper_bound(claim, gram, multiplier, **radii)
+    assert not proves_upper_bound(claim, sp.csr_array(sp.triu(gram)), multiplier, **radii)
+    assert not proves_upper_bound(claim, gram, sp.csr_array(sp.triu(multiplier)), **radii)
+    assert not proves_upper_bound(claim, gram.toarray(), multiplier, **radii)
+    assert not proves_upper_bound(claim, gram, multiplier[:39, :39], **radii)
+    spoiled = multiplier.copy()
+    spoiled.data[0] = np.nan
+    assert not proves_upper_bound(claim, gram, spoiled, **radii)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_sparse_second_moment_is_the_dense_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = sp.csr_array(np.where(rng.random((30, 20)) < 0.2, rng.standard_normal((30, 20)), 0.0))
+    weights = rng.random(30)
+    dense, error = weighted_second_moment(rows, weights, n_rows=40)
+    sparse, other = weighted_second_moment(rows, weights, n_rows=40, sparse=True)
+    assert sp.issparse(sparse)
+    np.testing.assert_allclose(sparse.toarray(), dense, rtol=0, atol=error + other)

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import warnings
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -184,3 +185,32 @@ def test_a_warning_is_one_line(monkeypatch, capsys):
         warnings.simplefilter("default")
         assert cli.main(["warn"]) == 0
     assert capsys.readouterr().err == "thresher: warning: first second\n"
+
+
+INTERRUPTED_IMPORT = """
+import sys
+class Interrupt:
+    def find_spec(name, *_):
+        if name == {name!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupt)
+"""
+
+
+@pytest.mark.parametrize("name", ["argparse", "thresher.cli.laboratory", "numpy"])
+def test_an_interrupt_during_an_import_is_answered_in_one_line(name: str, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTED_IMPORT.format(name=name))
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, "-m", "thresher", "plan", "--features=9", "--sparsity=1", "--error=.1"],
+        env={**ENVIRONMENT, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "thresher: interrupted\n")
+
+
+def test_the_program_is_installed_as_what_answers_interrupts() -> None:
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    assert project["scripts"] == {"thresher": "thresher.__main__:main"}

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import io
 import json
+import re
+import shlex
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
+from thresher.cli import main
 from thresher.estimators import load_model
 
 pytestmark = pytest.mark.usefixtures("learned")  # once for both verbs
@@ -162,11 +168,11 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {  # and the reason
     "other-length.npz": (npz(X=X, y=Y[:-1]), "'y' with shape (59,)"),
     "indices-out-of-range.npz": (
         npz(X_data=np.ones(2), X_indices=[0, 9], X_indptr=[0, 1, 2], X_shape=[2, 3], y=["a", "b"]),
-        "indices must be < 3",
+        "must be < 3",
     ),
     "claims-to-be-huge.npz": (
         npz(X_data=np.ones(1), X_indices=[0], X_indptr=[0, 1], X_shape=[2**40, 2**40], y=["a"]),
-        "index pointer size 2 should be",
+        "index pointer size",
     ),
     "noise.parquet": (b"PAR1" + RNG.bytes(500) + b"PAR1", "damaged, truncated"),
     "noise.arrow": (b"ARROW1\0\0" + RNG.bytes(500), "damaged, truncated"),
@@ -247,3 +253,75 @@ def test_what_cannot_be_used_is_refused_in_one_line_with_the_reason(
     assert name in message
     assert REFUSED[name][1] in message
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+# -- characters that steer a terminal ----------------------------------------------------------
+
+ODD = "\x1b[31m\x07\x9b2J\u202e"
+
+
+@pytest.fixture
+def odd_file(tmp_path: Path) -> str:
+    """A table whose file name, columns, labels and ids would steer a terminal."""
+    ids = np.array([f"{i}{ODD}" for i in range(len(X))])
+    labels = np.where(Y == "yes", f"yes{ODD}", f"=no{ODD}")
+    rows = np.column_stack([ids, X.astype(object)])
+    name = f"t{ODD}.csv"
+    head = ",".join(["id", *(f"{name}{ODD}" for name in "abcdy")])
+    (tmp_path / name).write_text(csv(rows, labels, head=head))
+    return name
+
+
+@pytest.mark.filterwarnings("ignore::thresher.errors.DistrustedClass")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "learn {} --sparsity 2 --id-column id --report report.html",
+        "audit {} --sparsity 2 --id-column id --out weights.csv",
+        "audit {} --sparsity 2 --id-column id",
+        "learn {} --sparsity 2",  # the id column is text: refused, with the name of the file
+        "learn {} --label nowhere",
+        "learn {} --nonsense" + ODD,
+        "audit {} --out " + ODD + ".html",
+    ],
+)
+def test_no_name_steers_the_terminal(command: str, odd_file: str, tmp_path, call_cli) -> None:
+    done = call_cli(command.format(shlex.quote(odd_file)), tmp_path)
+    told = done.stdout + done.stderr
+    assert told.replace("\n", "").isprintable()
+    assert "\\x1b[31m" in told or "--report" in command
+
+
+@pytest.mark.filterwarnings("ignore::thresher.errors.DistrustedClass")
+def test_pictures_of_odd_names_are_valid(odd_file: str, tmp_path, call_cli) -> None:
+    command = f"learn {shlex.quote(odd_file)} --sparsity 2 --id-column id --report report.html"
+    assert call_cli(command, tmp_path).returncode == 0
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    pictures = re.findall(r"data:image/svg\+xml;base64,([^\"]+)", page)
+    assert pictures
+    for picture in pictures:
+        ElementTree.fromstring(base64.b64decode(picture))
+
+
+@pytest.mark.filterwarnings("ignore::thresher.errors.DistrustedClass")
+def test_weights_are_safe_for_spreadsheets_unless_asked_otherwise(
+    odd_file: str, tmp_path, call_cli
+) -> None:
+    for option, label in (("", "'=no"), ("--raw-csv", "=no")):
+        command = f"audit {shlex.quote(odd_file)} --sparsity 2 --id-column id --out w.csv {option}"
+        assert call_cli(command, tmp_path).returncode == 0
+        lines = (tmp_path / "w.csv").read_text(encoding="utf-8").splitlines()[1:]
+        assert {line.split(",")[1] for line in lines} == {f"yes{ODD}", f"{label}{ODD}"}
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_without_our_signs_gets_others(
+    encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "größe.csv").write_text(csv())
+    printed = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(printed, encoding))
+    monkeypatch.chdir(tmp_path)
+    assert main(["learn", "größe.csv", "--sparsity", "2", "--out", "model.json"]) == 0
+    told = printed.getvalue().decode(encoding)
+    assert ("+/-" in told, "gr\\xf6\\xdfe.csv" in told) == (encoding == "ascii",) * 2

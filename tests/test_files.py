@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from thresher.files import UNFINISHED, other_than_file, replacing, write_csv, write_text
+from thresher.files import UNFINISHED, inert, other_than_file, replacing, write_csv, write_text
+from thresher.table_files import read_table
 from thresher.table_files.reading import READERS
 
 
@@ -234,3 +235,31 @@ def test_folders_devices_and_pipes_are_not_files(tmp_path: Path) -> None:
     kinds = [other_than_file(tmp_path / name) for name in ("", "pipe", "file")]
     assert kinds == ["a folder", "a device or a pipe", None]
     assert other_than_file("/dev/zero") == "a device or a pipe"
+
+
+# Spreadsheets
+
+
+EXECUTED = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "＝1+1", "-", "+-1"]
+HARMLESS = ["", "a=b", "-1.5", "+3", "1e-3", "-.5E+7", "' =1", "0"]
+
+
+@pytest.mark.parametrize("text", EXECUTED)
+def test_text_that_a_spreadsheet_would_execute_is_made_inert(text: str) -> None:
+    assert inert(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("cell", [*HARMLESS, -1, -2.5, None])
+def test_numbers_and_other_text_stay_as_they_are(cell: object) -> None:
+    assert inert(cell) == cell
+
+
+@pytest.mark.parametrize("raw_csv", [False, True])
+def test_csv_is_read_back_as_written_or_with_the_apostrophe(tmp_path: Path, raw_csv: bool) -> None:
+    ids = [text for text in (*EXECUTED, *HARMLESS[1:], "a\rb") if text == text.strip()]
+    lines = [(name, i % 3, "yes" if i % 2 else "no") for i, name in enumerate(ids)]
+    write_csv(tmp_path / "t.csv", ["id", "=a", "y"], lines, raw_csv=raw_csv)
+    table = read_table(tmp_path / "t.csv", id_column="id")
+    wanted = ids if raw_csv else [inert(name) for name in ids]
+    assert table.ids.tolist() == wanted
+    assert list(table.feature_names) == ["=a" if raw_csv else "'=a"]

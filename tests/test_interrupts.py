@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -42,6 +43,27 @@ def seconds_to_answer(setup: str, job: str, *, delay: float) -> float:
             return time.perf_counter() - sent
         finally:
             process.kill()
+
+
+def run_ignoring_interrupts(source: str) -> subprocess.CompletedProcess[str]:
+    """A Python process that ignores interrupts from its start, like a background job of a shell."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return subprocess.run(
+            [sys.executable, "-c", source],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_suite_in_the_background_and_its_children_take_interrupts() -> None:
+    child = [sys.executable, "-c", "import signal; print(signal.getsignal(signal.SIGINT).__name__)"]
+    told = run_ignoring_interrupts(f"import conftest, subprocess; subprocess.run({child})")
+    assert (told.stdout, told.stderr) == ("default_int_handler\n", "")
 
 
 def test_a_process_that_ignores_interrupts_is_noticed() -> None:

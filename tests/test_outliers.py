@@ -31,7 +31,7 @@ from thresher.outliers import (
     find_weights,
     remove_outliers,
 )
-from thresher.solvers import worst_direction
+from thresher.solvers import moment, thresholding, worst_direction
 from thresher.solvers.thresholding import best_clip
 
 UNIT = {"l2_radius": 1.0, "l1_radius": 2.0}
@@ -578,6 +578,52 @@ def test_random_problems_are_proven_however_few_columns_are_kept(
     X, arguments = removal_problem(seed)
     rows = sp.csr_array(X)
     assert proves_removal(rows, remove_outliers(rows, **arguments), **arguments)
+
+
+def scattered(n_rows: int, n_features: int, scale: float = 1.0) -> sp.csr_array:
+    """Rows with one entry in a hundred, in places of their own: every column matters a little."""
+    rng = np.random.default_rng(0)
+    places = [rng.choice(n_features, n_features // 100, replace=False) for _ in range(n_rows)]
+    entries = scale * rng.standard_normal((n_rows, n_features // 100))
+    starts = np.arange(n_rows + 1) * (n_features // 100)
+    return sp.csr_array((entries.ravel(), np.concatenate(places), starts), (n_rows, n_features))
+
+
+SCATTERED = {"l2_radius": 1.0, "l1_radius": 3.0, "outlier_fraction": 0.05}
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3, 1e60])
+def test_the_moment_of_scattered_entries_stays_sparse_at_any_scale(scale: float) -> None:
+    X = scattered(60, 4000, scale)
+    tracemalloc.start()
+    removal = remove_outliers(X, **SCATTERED)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sp.issparse(removal.multiplier)
+    assert removal.status == "tightest"
+    assert accepts_removal(X, removal, **SCATTERED)
+    assert peak < 8 * 4000**2 / 2  # a dense moment takes twice that
+
+
+def test_a_sparse_moment_proves_about_what_a_dense_one_does(monkeypatch) -> None:
+    X = scattered(40, 1200)
+    sparse = remove_outliers(X, **SCATTERED)
+    monkeypatch.setattr(moment, "SPARSE_SIZE", 10**9)
+    dense = remove_outliers(X, **SCATTERED)
+    assert isinstance(dense.multiplier, np.ndarray)
+    assert_same_optimum(dense, sparse)
+    assert sparse.variance_upper == pytest.approx(dense.variance_upper, rel=0.02)
+    assert sparse.variance_lower == pytest.approx(dense.variance_lower, rel=0.02)
+
+
+def test_where_signs_matter_the_moment_of_few_columns_is_dense(monkeypatch) -> None:
+    X = scattered(40, 1200)
+    monkeypatch.setattr(thresholding, "LOOSE", 0.0)
+    removal = remove_outliers(X, **SCATTERED)
+    assert isinstance(removal.multiplier, np.ndarray)
+    assert removal.columns is not None and removal.columns.size < 1200
+    assert removal.status == "tightest"
+    assert accepts_removal(X, removal, **SCATTERED)
 
 
 def test_wide_sparse_rows_take_no_memory_for_their_zeros() -> None:

@@ -38,6 +38,10 @@ def test_a_python_block_prints_what_is_shown(code: str, output: str) -> None:
     assert says_the_same(printed_by(code), output)
 
 
+def test_the_blocks_need_no_extra() -> None:
+    assert not re.search("pandas|as_frame|matplotlib", "".join(code for code, _ in shown_pairs()))
+
+
 def test_every_python_block_has_its_output() -> None:
     n_python = sum(kind == "python" for kind, _ in BLOCKS)
     assert len(shown_pairs()) == n_python == 3

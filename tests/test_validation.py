@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from thresher import ActiveLearner, HalfspaceClassifier, remove_outliers
+from thresher.oracles import Draw, reveal_labels
+from thresher.simulate import poison
 from thresher.validation import (
     check_count,
     check_fraction,
@@ -265,3 +268,42 @@ def test_huge_asymmetric_matrices_do_not_overflow() -> None:
 def test_a_symmetric_matrix_is_square(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="A must be a square matrix, got shape"):
         check_symmetric(np.zeros(shape), "A")
+
+
+HIDDEN = np.ma.array(np.eye(3), mask=[[0, 0, 0], [0, 0, 1], [0, 0, 0]])
+HIDDEN_LABELS = np.ma.array([1, -1, 1], mask=[0, 1, 0])
+RADII = {"l2_radius": 1.0, "l1_radius": 2.0}
+MASKED = {
+    "rows": lambda: check_rows(HIDDEN),
+    "a list of rows": lambda: check_rows([HIDDEN[1], HIDDEN[0]]),
+    "a vector": lambda: check_vector(HIDDEN_LABELS, "y"),
+    "labels in a list": lambda: check_vector([1, np.ma.masked], "labels"),
+    "a matrix": lambda: check_symmetric(HIDDEN, "gram"),
+    "outlier removal": lambda: remove_outliers(HIDDEN, outlier_fraction=0.1, **RADII),
+    "a table": lambda: HalfspaceClassifier().fit(HIDDEN, [1, -1, 1]),
+    "labels of a table": lambda: HalfspaceClassifier().fit(np.eye(3), HIDDEN_LABELS),
+    "a pool": lambda: ActiveLearner(HIDDEN, sparsity=1, noise_rate=0.0),
+    "a stream": lambda: ActiveLearner(iter([HIDDEN[1]]), sparsity=1, noise_rate=0.0),
+    "a draw": lambda: Draw(ids=[0, 1, 2], X=HIDDEN, n_drawn=3),
+    "ids": lambda: Draw(ids=HIDDEN_LABELS, X=np.eye(3), n_drawn=3),
+    "answers": lambda: reveal_labels(lambda *_: HIDDEN_LABELS, [0, 1, 2], np.eye(3)),
+    "poison": lambda: poison(np.eye(3), HIDDEN_LABELS, attack="far-clump", fraction=0.3),
+}
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_masked_entries_are_refused_by_name(name):
+    with pytest.raises(ValueError, match=r"(X|y|gram|labels|ids|stream item 0)\[.*\] is masked"):
+        MASKED[name]()
+
+
+def test_masked_labels_are_refused_by_tell_and_nothing_is_recorded():
+    learner = ActiveLearner(np.eye(30), sparsity=1, noise_rate=0.0, label_budget=9, random_state=0)
+    n_asked = len(learner.ask().ids)
+    with pytest.raises(ValueError, match=r"labels\[0\] is masked"):
+        learner.tell(np.ma.masked_all(n_asked, dtype=float))
+    assert learner.n_labels_ == 0
+
+
+def test_a_mask_over_nothing_is_allowed():
+    assert check_rows(np.ma.array(np.eye(2))).shape == (2, 2)

@@ -1,9 +1,7 @@
 """Thresher learns sparse halfspaces from data that somebody is trying to poison."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from thresher.learning import ActiveLearner, learn_actively, learn_passively, plan
-from thresher.outliers import remove_outliers
 
 if TYPE_CHECKING:
     from thresher.estimators import (
@@ -12,6 +10,8 @@ if TYPE_CHECKING:
         load_model,
         save_model,
     )
+    from thresher.learning import ActiveLearner, learn_actively, learn_passively, plan
+    from thresher.outliers import remove_outliers
 
 __version__ = "0.1.0"
 
@@ -27,6 +27,14 @@ __all__ = [
     "remove_outliers",
     "save_model",
 ]
+_ESTIMATORS = ("HalfspaceClassifier", "HalfspaceClassifierCV", "load_model", "save_model")
+_LEARNING = ("ActiveLearner", "learn_actively", "learn_passively", "plan")
+_HOMES = {
+    **dict.fromkeys(_ESTIMATORS, "thresher.estimators"),
+    **dict.fromkeys(_LEARNING, "thresher.learning"),
+    "remove_outliers": "thresher.outliers",
+}
+_MODULES = ("errors", "geometry", "learning", "oracles", "outliers", "solvers")
 
 
 def __dir__() -> list[str]:
@@ -34,10 +42,10 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    # Imported on first use: scikit-learn takes longer to import than everything else together, and
-    # most commands of the command line do not need it.
-    if name in __all__:
-        from thresher import estimators
-
-        return getattr(estimators, name)
+    # Imported on first use: NumPy, SciPy and scikit-learn take long, the help of the command line
+    # needs none of them, and an interrupt during these imports is the command's to answer.
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return import_module(f"thresher.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

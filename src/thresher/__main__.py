@@ -1,8 +1,19 @@
-"""`python -m thresher`: the command line."""
+"""The program `thresher`, also as `python -m thresher`."""
 
 import sys
 
-from thresher.cli import main
+INTERRUPTED = 130  # as shells number signals
+
+
+def main() -> int:
+    """The exit code of the command line; an interrupt while it is being imported is one, too."""
+    try:
+        from thresher import cli
+    except KeyboardInterrupt:
+        sys.stderr.write("thresher: interrupted\n")
+        return INTERRUPTED
+    return cli.main()
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,8 +1,7 @@
 """Independent checkers: each accepts or refuses one claim, and trusts nothing but the data.
 
-NumPy only, no solver code, nothing of Thresher imported. `r` and `rho` are the l2 and l1 radii,
-M = {H ⪰ 0, tr H ≤ r², Σ|H_ij| ≤ ρ²} is the lifted region. Every array becomes float64 (indices
-intp) without rounding, or the claim is refused; `CONVERSIONS` says what else is.
+NumPy only, nothing of Thresher imported. M = {H ⪰ 0, tr H ≤ r², Σ|H_ij| ≤ ρ²}. Every array becomes
+float64 (indices intp) without rounding, or the claim is refused; `CONVERSIONS` says what else is.
 
 An accepted claim holds in exact arithmetic. With u = EPS/2 every operation returns (exact)(1+δ)+η,
 |δ| ≤ u, |η| ≤ TINY, and η ≠ 0 only where a product or quotient underflows. Hence a sum of n
@@ -62,16 +61,20 @@ def proves_upper_bound(
     bounds the error of each entry. If `gram` is a block of a larger matrix, `rest` bounds the
     entries outside of it: there U is the matrix itself, and A − U is zero.
     """
-    demand(gram.shape == multiplier.shape)
-    largest = max(float(np.abs(multiplier).max()) + gram_error, rest)
-    l2_radius = min(l2_radius, l1_radius)  # tr H ≤ Σ|H_ij|
-    if rest == 0:
-        l1_radius = min(l1_radius, math.sqrt(len(gram)) * l2_radius)  # Σ|H_ij| ≤ d·tr H
+    demand(gram.shape == multiplier.shape, hasattr(gram, "nnz") == hasattr(multiplier, "nnz"))
+    largest = max(float(abs(multiplier).max()) + gram_error, rest)
+    l2_radius = min(l2_radius, l1_radius)  # tr H ≤ Σ|H_ij| ≤ d·tr H
+    l1_radius = l1_radius if rest else min(l1_radius, math.sqrt(gram.shape[0]) * l2_radius)
     charged = l1_radius**2 * largest * (1 + 8 * EPS) + (TINY if largest > 0 else 0)
     if claim == INF or not charged <= claim:
         return claim == INF
     eigenvalue = max((claim - charged) / l2_radius**2 * (1 - 4 * EPS) - TINY, 0.0)
     slack = multiplier - gram
+    if hasattr(slack, "nnz"):  # λmax(S) ≤ max_i (|S|v)_i/v_i for any v > 0 (Collatz, Wielandt)
+        (d, _), image = slack.shape, np.ones(slack.shape[0])
+        for _ in range(60):
+            image = abs(slack) @ (vector := image / max(image.max(), TINY) + 2.0**-20)
+        return bool(np.all(image * (1 + (d + 8) * EPS) + 2 * d * TINY <= eigenvalue * vector))
     is_left = slack.any(axis=0)  # elsewhere A − U is zero, and so are its eigenvalues
     if not is_left.all():
         slack = slack[np.ix_(is_left, is_left)]
@@ -97,7 +100,7 @@ def proves_lower_bound(
     A positive semidefinite matrix that is too large is scaled into M first; one that is not
     positive semidefinite proves nothing. `gram_error` bounds the error of each entry.
     """
-    d, factor = len(gram), lifted.reshape(len(gram), -1)
+    (d, _), factor = gram.shape, lifted.reshape(gram.shape[0], -1)
     if claim <= 0:
         return True  # zero belongs to M
     if lifted.ndim > 1:  # whatever is rounded, a factor times its transpose is semidefinite
@@ -106,7 +109,7 @@ def proves_lower_bound(
     excess, l1_norm, magnitude = _excess(factor, l2_radius, l1_radius)
     value = float(np.einsum("ij,ij->j", factor, gram @ factor).sum())
     # Sums over d entries, over d again and over the columns, relative to Σ_c |f_c|ᵀ|A||f_c|.
-    value -= (2 * d + factor.shape[1] + 8) * EPS * float(np.abs(gram).max()) * magnitude
+    value -= (2 * d + factor.shape[1] + 8) * EPS * float(abs(gram).max()) * magnitude
     value -= gram_error * l1_norm + 2 * factor.size * TINY * (1 + magnitude)
     return claim <= value / excess - TINY < INF
 
@@ -218,11 +221,10 @@ def accepts_removal(
     if answer.columns is not None:
         columns = as_floats(answer.columns, 1, 0, d - 1).astype(np.intp)
         demand(columns.size > 0, np.all(np.diff(columns) > 0))
-        bounds = largest_in_columns(rows_kept, weights, n_rows=n)
-        rest = float(np.delete(bounds, columns).max(initial=0.0))
-        rows_kept, direction = rows_kept[:, columns], direction[columns]
-        l1_radius = min(l1_radius, math.sqrt(d) * l2_radius)
-    gram, error = weighted_second_moment(rows_kept, weights, n_rows=n)
+        others = np.delete(largest_in_columns(rows_kept, weights, n_rows=n), columns)
+        rest, direction = float(others.max(initial=0.0)), direction[columns]
+        rows_kept, l1_radius = rows_kept[:, columns], min(l1_radius, math.sqrt(d) * l2_radius)
+    gram, error = weighted_second_moment(rows_kept, weights, n, hasattr(answer.multiplier, "nnz"))
     radii = {"l2_radius": l2_radius, "l1_radius": l1_radius}
     upper, optimum = as_number(answer.variance_upper), as_number(answer.optimum_lower)
     known, budget = {"gram_error": error, **radii}, {"outlier_fraction": outlier_fraction, **radii}
@@ -290,25 +292,25 @@ def hinge_loss(rows: Any, labels: Any, point: Any, tau: float, weights: Any) -> 
 
 
 @np.errstate(all="ignore")
-def weighted_second_moment(rows: Any, weights: Any, *, n_rows: int) -> tuple[FloatArray, float]:
+def weighted_second_moment(rows: Any, weights: Any, n_rows: int, sparse: bool = False) -> Any:
     """(1/n)Σ weights·xxᵀ, and a bound on the rounding error of each of its entries."""
     rows, weights = as_rows(rows), as_floats(weights, 1, 0.0)
     demand(weights.size == rows.shape[0] <= n_rows)
-    gram = np.zeros((rows.shape[1], rows.shape[1]))
+    gram: Any = 0.0 if sparse else np.zeros((rows.shape[1], rows.shape[1]))
     for part, block in blocks_of(rows, rows.shape[1]):
         roots = np.sqrt(weights[part, None])
-        is_thin = 10 * getattr(block, "nnz", INF) < math.prod(block.shape)
+        is_thin = sparse or 10 * getattr(block, "nnz", INF) < math.prod(block.shape)
         scaled = block.multiply(roots).tocsr() if is_thin else dense(block) * roots
-        gram += dense(scaled.T @ scaled)
+        gram += scaled.T @ scaled if sparse else dense(scaled.T @ scaled)
     gram = (gram + gram.T) / (2 * n_rows)
     # What underflows in √q·x is multiplied by at most √(Σq·x_k²); zeros lose nothing.
     lost = (1 + math.sqrt(n_rows * float(gram.max()))) * (rows.max() > 0 or rows.min() < 0)
     return gram, rounding_of_moment(gram, len(weights)) + (len(weights) + 8) * TINY * lost
 
 
-def rounding_of_moment(gram: FloatArray, n_summed: int) -> float:
+def rounding_of_moment(gram: Any, n_summed: int) -> float:
     """A bound on the rounding of entries of a second moment: Σ|q·x_i·x_j| ≤ max_k Σq·x_k²."""
-    return (n_summed + 8) * EPS * float(np.einsum("ii->i", gram).max())
+    return (n_summed + 8) * EPS * float(gram.diagonal().max())
 
 
 @np.errstate(all="ignore")
@@ -394,19 +396,18 @@ def as_floats(values: Any, ndim: int = 0, low: float = -INF, high: float = INF) 
     """Finite numbers in this range as a float64 array that equals them."""
     array = np.asarray(values)
     demand(array.dtype.kind in "biuf", array.ndim == (ndim or array.ndim) > 0)
-    floats = array.astype(np.float64, copy=False)
-    is_whole = array.dtype.kind in "iu"
+    floats, is_whole = array.astype(np.float64, copy=False), array.dtype.kind in "iu"
     demand(floats is array or np.all(np.abs(floats) < 2.0**53 if is_whole else floats == array))
     # The sum is cheaper than a mask, and finite only if every entry is.
     demand(math.isfinite(float(floats.sum())) or np.isfinite(floats).all())
-    demand(low == -INF or np.all((floats >= low) & (floats <= high)))
+    demand(low == -INF or np.all((floats >= low) & (floats <= high)), not np.ma.is_masked(values))
     return floats
 
 
-def _symmetric(values: Any) -> FloatArray:
-    matrix = as_floats(values, 2)
-    demand(matrix.size > 0, np.array_equal(matrix, matrix.T))
-    return matrix
+def _symmetric(values: Any) -> Any:
+    m = as_rows(values)
+    demand((m != m.T).nnz == 0 if hasattr(m, "nnz") else np.array_equal(m, m.T))
+    return m
 
 
 def as_rows(rows: Any) -> Any:
@@ -417,9 +418,8 @@ def as_rows(rows: Any) -> Any:
     entries = rows.tocoo()
     places = np.sort(entries.row.astype(np.int64) * rows.shape[1] + entries.col)
     demand(np.all(np.diff(places) > 0))  # duplicates would be added up, and rounded
-    return (
-        rows.tocsr() if as_floats(entries.data) is entries.data else entries.astype(float).tocsr()
-    )
+    is_float = as_floats(entries.data) is entries.data
+    return rows.tocsr() if is_float else entries.astype(float).tocsr()
 
 
 def dense(block: Any) -> Any:

@@ -17,7 +17,7 @@ from thresher.files import replacing, write_csv
 from thresher.rendering import palette
 from thresher.rendering.html import new_figure
 from thresher.rendering.progress import progress
-from thresher.rendering.text import Column, format_columns
+from thresher.rendering.text import Column, format_columns, say
 from thresher.rivals import LinearSVMCV, SparseLogisticRegressionCV
 from thresher.simulate.poisoning import PoisonedSplit, poisoned_split
 from thresher.solvers.threads import one_blas_thread
@@ -50,14 +50,14 @@ MARKERS = ("o", "s", "D")
 def run_demo(*, seed: int = 0, out: Path = Path("thresher-demo")) -> None:
     """Compare the methods, examine one poisoned table, print the findings, write the files."""
     out.mkdir(parents=True, exist_ok=True)
-    print(INTRODUCTION, end="\n\n")
+    say(INTRODUCTION, end="\n\n")
     errors = compare(seed)
-    print(describe_errors(errors), end="\n\n")
+    say(describe_errors(errors), end="\n\n")
     split = make_split(SHOWN, seed)
     findings = examine_split(split)
-    print(describe_suspects(split, findings), end="\n\n")
+    say(describe_suspects(split, findings), end="\n\n")
     for line in write_files(split, findings, errors, out):
-        print(line)
+        say(line)
 
 
 INTRODUCTION = f"""\

@@ -4,16 +4,20 @@ import csv
 import errno
 import io
 import os
+import re
 import secrets
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
 LONGEST_WAIT = 10.0  # seconds that a lock is waited for
 UNFINISHED = ".unfinished"  # how the names of files end that are being written
+_BEGINS_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")  # the last four count as the first in Japan
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 @contextmanager
@@ -172,8 +176,16 @@ def write_text(path: str | Path, text: str) -> None:
         file.write(content)
 
 
-def write_csv(path: str | Path, head: Sequence[str], lines: Iterable[Sequence[Any]]) -> None:
+def write_csv(
+    path: str | Path,
+    head: Sequence[str],
+    lines: Iterable[Sequence[Any]],
+    *,
+    raw_csv: bool = False,
+) -> None:
     """Write a CSV file in UTF-8, atomically.
+
+    Unless `raw_csv`, text that a spreadsheet would execute has a ' before it, see `inert`.
 
     Examples
     --------
@@ -186,6 +198,26 @@ def write_csv(path: str | Path, head: Sequence[str], lines: Iterable[Sequence[An
     with replacing(path) as file:
         text = io.TextIOWrapper(file, "utf-8", newline="")
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(head)
-        writer.writerows(lines)
+        quoting = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        for line in chain([head], lines):
+            cells = line if raw_csv else [inert(cell) for cell in line]
+            # Python's csv does not quote a carriage return by itself before 3.13.
+            has_return = any(isinstance(cell, str) and "\r" in cell for cell in cells)
+            (quoting if has_return else writer).writerow(cells)
         text.detach()  # flushes, and leaves the file open
+
+
+def inert(cell: Any) -> Any:
+    """The cell, with a ' before text that a spreadsheet would take for a formula.
+
+    That is text which begins with = + - @, a tab or a line break, unless it is a number. Whoever
+    reads the file with another program gets the ' too.
+
+    Examples
+    --------
+    >>> [inert(cell) for cell in ("=1+1", "@ann", "-1.5e-3", "a=b", -2)]
+    ["'=1+1", "'@ann", '-1.5e-3', 'a=b', -2]
+    """
+    if isinstance(cell, str) and cell[:1] in _BEGINS_FORMULA and not _NUMBER.fullmatch(cell):
+        return f"'{cell}"
+    return cell

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from thresher.certificates import (
     EPS,
+    largest_in_columns,
     proves_lower_bound,
     proves_optimum,
     proves_weights,
@@ -27,10 +28,17 @@ from thresher.certificates import (
 from thresher.geometry.balls import support_points
 from thresher.memory import require_memory
 from thresher.solvers.cutting import CutSearch
+from thresher.solvers.moment import moment_bytes
 from thresher.solvers.scaling import scale_rows
-from thresher.solvers.screening import screen_columns
+from thresher.solvers.screening import Screen, screen_columns
 from thresher.solvers.threads import one_blas_thread
-from thresher.solvers.thresholding import ClipBound, proven_upper, tighten
+from thresher.solvers.thresholding import (
+    ClipBound,
+    clipped,
+    is_proven_by_magnitudes,
+    proven_upper,
+    tighten,
+)
 from thresher.validation import (
     FloatArray,
     Rows,
@@ -71,7 +79,8 @@ class OutlierRemoval:
     optimum_lower : proven lower bound on the variance of any admissible weights
     status : "tightest", "feasible", "infeasible" or "undecided", as `remove_outliers` says
     direction : (d,) direction that attains `variance_lower`
-    multiplier : (c, c) symmetric matrix that proves `variance_upper`, on `columns`
+    multiplier : (c, c) symmetric matrix that proves `variance_upper`, on `columns`; a sparse one if
+        the second moment is sparse
     factor : (d, k) H = factor·factorᵀ is the member of M that proves `optimum_lower`
     n_rounds : how often the weights were balanced
     columns : (c,) indices of the columns that the multiplier is about, or None for all d of them.
@@ -272,7 +281,7 @@ class _Question:
         screen = screen_columns(scaled, l1_radius=ratio, share=min(FAINT, gap / 2))
         scaled = replace(scaled, rows=screen.restrict(scaled.rows))
         d = scaled.rows.shape[1]
-        require_memory(6 * 8 * d**2, f"the second moment of {d} features")
+        require_memory(6 * moment_bytes(scaled.rows), f"the second moment of {d} features")
         limit = None if self.limit is None else self.limit / (self.l2_radius * scaled.scale) ** 2
         return CutSearch(scaled, screen, ratio, limit, gap, weights)
 
@@ -281,29 +290,53 @@ class _Question:
         """The answer at the end of a search, each bound accepted by the independent checker."""
         r, d, scale, screen = self.l2_radius, self.rows.shape[1], search.scaled.scale, search.screen
         clip, unit = search.clipped(), (r * scale) ** 2
-        gram, weights = search.moment.gram, search.moment.weights
+        weights = search.scaled.spread(search.moment.weights)
+        gram, direction = search.moment.gram, search.direction
+        if is_sparse(gram) and not is_proven_by_magnitudes(gram, clip, search.l1_radius):
+            screen, gram, direction = self._narrowed(search, weights, clip.level)
         # The checker forms the matrix anew and charges its own rounding.
         error = max(search.moment.error, rounding_of_moment(gram, search.scaled.n_rows))
         del search.moment  # its copy of the rows is not needed for the proofs
         mixed = search.cuts[: search.mixture.size] * np.sqrt(search.mixture)[:, None]
-        factor = r * screen.extend(mixed, d).T
+        factor = r * search.screen.extend(mixed, d).T
         optimum = self._proven_optimum(search.optimum * unit, factor)
-        lower = _proven_lower(gram, search.direction, search.l1_radius, error)
+        lower = _proven_lower(gram, direction, search.l1_radius, error)
         # The upper bound that would settle the status.
         goal = (1 + self.tolerance) * optimum if self.limit is None else self.limit
-        upper, multiplier = _proven_upper(search, gram, error, clip, goal / unit)
+        errors = {"gram_error": error, "rest": screen.rest}
+        upper, multiplier = _proven_upper(search, gram, errors, clip, goal / unit)
         return OutlierRemoval(
-            weights=search.scaled.spread(weights),
+            weights=weights,
             variance_lower=lower * unit,
             variance_upper=upper * unit,
             optimum_lower=optimum,
             status=removal_status(upper * unit, optimum, self.limit, self.tolerance),
-            direction=r * screen.extend(search.direction, d),
+            direction=r * screen.extend(direction, d),
             multiplier=multiplier * scale**2,
             factor=factor,
             n_rounds=search.n_rounds,
             columns=screen.columns,
         )
+
+    def _narrowed(
+        self, search: CutSearch, weights: FloatArray, level: float
+    ) -> tuple[Screen, FloatArray, FloatArray]:
+        """The columns with entries beyond the level, a dense moment of these, and the direction.
+
+        In the others the multiplier is the sparse moment itself; the checker bounds it as here.
+        """
+        kept, n = weights > 0, weights.size
+        bounds = largest_in_columns(self.rows[kept], weights[kept], n_rows=n)
+        bounds /= search.scaled.scale**2
+        columns, d = search.screen.columns, self.rows.shape[1]
+        columns = np.arange(d) if columns is None else columns
+        chosen = (bounds[columns] > level) | (search.direction != 0)
+        chosen[np.argmax(bounds[columns])] = True  # there must be one
+        n_chosen = int(chosen.sum())
+        require_memory(6 * 8 * n_chosen**2, f"the second moment of {n_chosen} features")
+        rest = float(np.delete(bounds, columns[chosen]).max(initial=0.0))
+        gram = search.moment.gram[chosen][:, chosen].toarray()
+        return Screen(columns[chosen], rest), gram, search.direction[chosen]
 
     def _proven_optimum(self, value: float, factor: FloatArray) -> float:
         """The bound on all admissible weights, or zero if it cannot be proven."""
@@ -317,15 +350,14 @@ class _Question:
 
 
 def _proven_upper(
-    search: CutSearch, gram: FloatArray, error: float, clip: ClipBound, goal: float
+    search: CutSearch, gram: FloatArray, errors: dict[str, float], clip: ClipBound, goal: float
 ) -> tuple[float, FloatArray]:
     """The upper bound of the clipped matrix; a closer one where only that would do."""
-    errors = {"gram_error": error, "rest": search.screen.rest}
-    multiplier = np.clip(gram, -clip.level, clip.level)
+    multiplier = clipped(gram, clip.level)
     upper = proven_upper(gram, multiplier, search.l1_radius, **errors)
-    if not search.variance <= goal < upper:
+    if is_sparse(gram) or not search.variance <= goal < upper:
         return upper, multiplier
-    closer = tighten(gram, clip, search.l1_radius, target=goal, rest=search.screen.rest)
+    closer = tighten(gram, clip, search.l1_radius, target=goal, rest=errors["rest"])
     if closer is None:
         return upper, multiplier
     tighter = proven_upper(gram, closer, search.l1_radius, **errors)

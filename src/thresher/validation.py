@@ -112,7 +112,26 @@ def check_switch(value: object, name: str) -> bool:
     raise TypeError(f"{name} must be True or False, got {value!r}")
 
 
+def refuse_masked(values: object, name: str) -> None:
+    """Raise for masked entries, also in a list of arrays: NumPy would use what the mask hides.
+
+    Examples
+    --------
+    >>> refuse_masked(np.ma.masked_equal([1, -1, 9], 9), "labels")
+    Traceback (most recent call last):
+    ValueError: labels[2] is masked; fill masked entries, or drop their rows
+    """
+    for i, item in enumerate(values if isinstance(values, (list, tuple)) else ()):
+        if isinstance(item, np.ma.MaskedArray):
+            refuse_masked(item, f"{name}[{i}]")
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        first = ", ".join(map(str, np.argwhere(np.ma.getmaskarray(values))[0]))
+        place = f"{name}[{first}]" if first else name
+        raise ValueError(f"{place} is masked; fill masked entries, or drop their rows")
+
+
 def _as_float_array(values: object, name: str) -> FloatArray:
+    refuse_masked(values, name)
     try:
         array = np.asarray(values)
     except ValueError as error:  # ragged nested lists

@@ -206,7 +206,7 @@ def test_another_number_of_columns_is_refused() -> None:
 
 
 def test_missing_values_are_counted_by_the_name_of_their_column() -> None:
-    X = pd.DataFrame(TABLE.X, columns=NAMES)
+    X = pd.DataFrame(TABLE.X.copy(), columns=NAMES)
     X.iloc[[3, 9], 2] = np.nan
     X.iloc[50, 5] = np.inf
     with pytest.raises(ValueError, match=r"'column 2' \(2\), 'column 5' \(1\); .* X\[3, 2\] = nan"):
@@ -393,7 +393,8 @@ def test_a_grid_is_searched() -> None:
 def test_it_is_cross_validated_with_and_without_metadata_routing(routing: bool) -> None:
     model = HalfspaceClassifier(2, 0.02, schedule=QUICK, random_state=0)
     with sklearn.config_context(enable_metadata_routing=routing):
-        assert cross_val_score(model, TABLE.X, TABLE.y, cv=2).min() > 0.8
+        scores = cross_val_score(model, TABLE.X, TABLE.y, cv=2, params={})  # 1.6 fails on None
+        assert scores.min() > 0.8
 
 
 @pytest.mark.parametrize("model", [HalfspaceClassifier(), MODEL], ids=["new", "fitted"])

@@ -716,6 +716,45 @@ def test_a_failing_label_source_hands_back_the_learner_that_can_go_on():
     assert np.array_equal(learner.learn_from(truth).halfspace_, undisturbed.halfspace_)
 
 
+class FrozenError(Exception):
+    def __setattr__(self, name, value):
+        raise AttributeError("frozen")
+
+
+class FrozenInterrupt(KeyboardInterrupt):
+    __setattr__ = FrozenError.__setattr__
+
+
+class DeafError(Exception):
+    learner = property(lambda _: None, lambda *_: None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "raised"),
+    [
+        (FrozenError, LearningStopped),
+        (DeafError, LearningStopped),
+        (FrozenInterrupt, KeyboardInterrupt),
+    ],
+)
+def test_paid_labels_stay_reachable_when_an_error_takes_no_attribute(kind, raised):
+    rows = np.random.default_rng(0).standard_normal((1500, 20))
+    calls = []
+
+    def flaky(ids, X):
+        calls.append(len(ids))
+        if len(calls) == 2:
+            raise kind("the laboratory is closed")
+        return np.where(X[:, 1] - X[:, 4] > 0, 1.0, -1.0)
+
+    with pytest.raises(raised) as caught:
+        learn_actively(rows, flaky, sparsity=2, noise_rate=0.0, label_budget=60, random_state=0)
+    assert type(caught.value) is raised
+    assert type(caught.value.__cause__) is kind
+    assert caught.value.learner.n_labels_ == calls[0] > 0
+    assert caught.value.learner.learn_from(flaky).halfspace_.any()
+
+
 def test_with_a_target_error_a_large_budget_is_not_spent():
     rows = np.random.default_rng(1).standard_normal((4000, 30))
 

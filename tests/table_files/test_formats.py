@@ -63,22 +63,30 @@ def test_sparse_formats_stay_sparse(tmp_path: Path) -> None:
 
 def test_arrow_types_become_numbers(tmp_path: Path) -> None:
     columns = {
-        "half": pa.array([0.5, 1.5], pa.float16()),
+        "half": pa.array(np.array([0.5, 1.5], dtype=np.float16)),
         "large": pa.array([2**63, 3], pa.uint64()),
         "truth": pa.array([True, False]),
         "decimal": pa.array(["1.25", "2.50"]).cast(pa.decimal128(5, 2)),
         "a.b": pa.array([1, 2], pa.int8()),
         "words": pa.array([" 7", "8 "], pa.large_string()),
         "category": pa.array(["1", "2"]).dictionary_encode(),
-        "view": pa.array(["1", "2"], pa.string_view()),
         "y": pa.array([True, False]),
     }
     parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
     table = read_table(tmp_path / "t.parquet")
-    expected = [[0.5, 2.0**63, 1, 1.25, 1, 7, 1, 1], [1.5, 3, 0, 2.5, 2, 8, 2, 2]]
+    expected = [[0.5, 2.0**63, 1, 1.25, 1, 7, 1], [1.5, 3, 0, 2.5, 2, 8, 2]]
     np.testing.assert_array_equal(table.X, expected)
     assert table.y is not None
     assert table.y.tolist() == ["true", "false"]
+
+
+def test_views_of_strings_become_numbers(tmp_path: Path) -> None:
+    columns = {"view": pa.array(["1", "2"], pa.string_view()), "y": pa.array([True, False])}
+    try:
+        parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    except pa.ArrowNotImplementedError:  # before 20 or so
+        pytest.skip("this PyArrow has hardly any views")
+    np.testing.assert_array_equal(read_table(tmp_path / "t.parquet").X, [[1], [2]])
 
 
 def test_the_index_that_pandas_writes_is_no_column(tmp_path: Path) -> None:

@@ -234,13 +234,11 @@ CASES = {
         "lacks 1 of 1 required column", X=X, y=Y, options={"features": ["zz"]}
     ),
     "npz header that lies": Case("t.npz", long_header, ("shorter than its header says",)),
-    "csr outside": parts("indices must be < 2", X_shape=[4, 2]),
-    "csr negative": parts("indices must be >= 0", X_indices=csr_parts()["X_indices"] - 1),
-    "csr huge index": parts("indices must be", X_indices=np.full(9, 2**64 - 1, dtype=np.uint64)),
-    "csr short indptr": parts("index pointer size 3 should be 5", X_indptr=[0, 1, 9]),
-    "csr long shape": parts(
-        "index pointer size 5 should be 2305843009213693953", X_shape=[2**61, 3]
-    ),
+    "csr outside": parts("must be < 2", X_shape=[4, 2]),
+    "csr negative": parts("must be >= 0", X_indices=csr_parts()["X_indices"] - 1),
+    "csr huge index": parts("must be", X_indices=np.full(9, 2**64 - 1, dtype=np.uint64)),
+    "csr short indptr": parts("index pointer size", X_indptr=[0, 1, 9]),
+    "csr long shape": parts("index pointer size", X_shape=[2**61, 3]),
     "csr falling indptr": parts("non-decreasing", X_indptr=[0, 5, 3, 6, 9]),
     "csr late start": parts("start with 0", X_indptr=[1, 2, 3, 6, 9]),
     "csr wrong end": parts("9 entries", X_indptr=[0, 1, 2, 3, 99]),

@@ -16,6 +16,7 @@ from thresher.auditing.suspects import Group
 from thresher.files import write_csv
 from thresher.rendering.text import Column
 from thresher.validation import is_sparse
+from thresher.wording import visible
 
 # -- the rows ----------------------------------------------------------------------------------
 
@@ -67,13 +68,13 @@ def suspects_table(findings: Findings, limit: int) -> list[Column]:
     ]
 
 
-def save_rows(findings: Findings, path: str | Path) -> None:
-    """Write a CSV file with one line per row, in table order."""
+def save_rows(findings: Findings, path: str | Path, *, raw_csv: bool = False) -> None:
+    """Write a CSV file with one line per row, in table order; see `write_csv` about `raw_csv`."""
     rows = np.arange(findings.table.n_rows)
     written = [column for column in ROW_COLUMNS if column.name is not None]
     # Nine digits: enough that no two rows tie by rounding alone.
     cells = (_cells(column, findings, rows, ".9g") for column in written)
-    write_csv(path, [str(column.name) for column in written], zip(*cells))
+    write_csv(path, [str(column.name) for column in written], zip(*cells), raw_csv=raw_csv)
 
 
 def _cells(
@@ -149,7 +150,7 @@ def count_labels(labels: NDArray[Any]) -> str:
     'a (2), b (1)'
     """
     values, counts = np.unique(labels, return_counts=True)
-    return ", ".join(f"{value} ({n:,})" for value, n in zip(values.tolist(), counts))
+    return ", ".join(f"{visible(value)} ({n:,})" for value, n in zip(values.tolist(), counts))
 
 
 def verdict(findings: Findings) -> list[str]:
@@ -166,8 +167,8 @@ def verdict(findings: Findings) -> list[str]:
 def describe_group(group: Group) -> str:
     """Where a group of suspects lies, in a sentence that leads to its features."""
     return (
-        f"{group.rows.size:,} suspects labeled {group.label} lie {group.ratio:.1f} times as far "
-        "out as other rows with that label, in this direction:"
+        f"{group.rows.size:,} suspects labeled {visible(group.label)} lie {group.ratio:.1f} times "
+        "as far out as other rows with that label, in this direction:"
     )
 
 

@@ -26,10 +26,13 @@ def predict_file(
     *,
     id_column: str | None = None,
     label: str | None = None,
+    raw_csv: bool = False,
 ) -> str:
     """Write the score and the prediction of each row, and say how often each label was predicted.
 
     Reads only the columns that the model uses. With true labels, the text has the error as well.
+
+    See `write_csv` about `raw_csv`.
 
     Raises
     ------
@@ -48,7 +51,7 @@ def predict_file(
     scores = used.decision_function(table.X)
     labels = used.labels_of(scores)
     lines = zip(table.ids.tolist(), map(repr, scores.tolist()), labels.tolist())
-    write_csv(out, ("id", "score", "prediction"), lines)
+    write_csv(out, ("id", "score", "prediction"), lines, raw_csv=raw_csv)
     text = f"{labels.size:,} predictions: {count_labels(labels)}"
     if truth is None:
         return text

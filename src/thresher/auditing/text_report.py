@@ -9,7 +9,7 @@ from typing import Any
 from thresher.auditing import contents
 from thresher.auditing.examination import Findings
 from thresher.rendering.text import Column, format_columns
-from thresher.wording import one_line, some
+from thresher.wording import one_line, some, visible
 
 MAX_FEATURES, MAX_ROWS = 20, 15  # lines of a table
 MAX_IDS = 1000
@@ -33,9 +33,9 @@ def _join(findings: Findings, *parts: Callable[[Findings], str]) -> str:
 
 def _table(findings: Findings) -> str:
     table = findings.table
-    column = f"label '{table.label_name}'" if table.label_name else "label"
+    column = f"label '{visible(table.label_name)}'" if table.label_name else "label"
     return (
-        f"{findings.name}: {table.n_rows:,} rows, {table.X.shape[1]:,} features, "
+        f"{visible(findings.name)}: {table.n_rows:,} rows, {table.X.shape[1]:,} features, "
         f"{column}: {contents.count_labels(findings.labels)}"
     )
 
@@ -86,7 +86,7 @@ def _suspect_ids(findings: Findings) -> str:
     """The ids of all suspects, for other programs and for looking them up; nothing without any."""
     if not findings.suspects.size:
         return ""
-    ids = some(map(str, findings.table.ids[findings.suspects].tolist()), limit=MAX_IDS)
+    ids = some(map(visible, findings.table.ids[findings.suspects].tolist()), limit=MAX_IDS)
     return _wrapped(f"Their ids, least trusted first: {ids}", indent="  ")
 
 

@@ -5,6 +5,8 @@ the library, whose docstring is the help text with an example that runs.
 """
 
 import argparse
+import codecs
+import io
 import os
 import sys
 import warnings
@@ -13,9 +15,12 @@ from collections.abc import Sequence
 from thresher import __version__
 from thresher.cli import laboratory, tables
 from thresher.cli.verb import MISUSE, Misuse, Parser, Verb, add_verbs
+from thresher.rendering.text import say
 
 __all__ = ["VERBS", "Verb", "build_parser", "main"]
 
+PLAIN = "thresher-plain"  # how characters are treated that cannot be encoded
+IN_ASCII = {"±": "+/-", "≥": ">=", "≤": "<=", "…": "...", "–": "-", "²": "^2"}
 FAILURE, INTERRUPTED, CLOSED = 1, 130, 141  # the last two as shells number signals
 VERBS = (
     laboratory.DEMO,
@@ -37,26 +42,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     1 of 9 features, error 0.1, ...
     0
     """
-    options = build_parser().parse_args(argv)
-    verb: Verb = options.verb
+    _print_what_the_terminal_can()
+    options = argparse.Namespace(debug=False)
     try:
+        build_parser().parse_args(argv, options)
         with warnings.catch_warnings():
             warnings.showwarning = _print_warning
-            verb.run(options)
+            options.verb.run(options)
     except BrokenPipeError:  # the reader of a pipe, such as head, has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLOSED
     except KeyboardInterrupt:
-        print("thresher: interrupted", file=sys.stderr)
+        say("thresher: interrupted", file=sys.stderr)
         return INTERRUPTED
     except Misuse as error:
         hint = f"(see '{options.program} --help')"
-        print(f"thresher: error: {_one_line(error)} {hint}", file=sys.stderr)
+        say(f"thresher: error: {_one_line(error)} {hint}", file=sys.stderr)
         return MISUSE
     except Exception as error:
         if options.debug:
             raise
-        print(f"thresher: error: {_one_line(error)}", file=sys.stderr)
+        say(f"thresher: error: {_one_line(error)}", file=sys.stderr)
         return FAILURE
     return 0
 
@@ -80,8 +86,27 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _print_what_the_terminal_can() -> None:
+    """Let no character end a command, whatever the encoding of the terminal or the log."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=PLAIN)
+
+
+def _plainly(error: UnicodeError) -> tuple[str | bytes, int]:
+    """What is printed for a character that the encoding lacks: signs of ours in ASCII."""
+    assert isinstance(error, UnicodeEncodeError)
+    character = error.object[error.start]
+    if character in IN_ASCII:
+        return IN_ASCII[character], error.start + 1
+    return codecs.backslashreplace_errors(error)
+
+
+codecs.register_error(PLAIN, _plainly)
+
+
 def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"thresher: warning: {_one_line(message)}", file=sys.stderr)
+    say(f"thresher: warning: {_one_line(message)}", file=sys.stderr)
 
 
 def _one_line(error: Exception | str) -> str:

@@ -15,6 +15,7 @@ from thresher.cli.values import (
     whole_number,
 )
 from thresher.cli.verb import Misuse, Verb, add_verbs, chosen, refusing_misuse
+from thresher.rendering.text import say
 
 # What the verbs call is imported when they run, so that --help and --version stay quick.
 
@@ -66,9 +67,9 @@ def _plan(options: argparse.Namespace) -> None:
         answer = plan(**chosen(options, signature(plan).parameters))
     if options.json:
         names = ("noise_limit", "label_floor", "possible", "message")
-        print(json.dumps(asdict(answer) | {name: getattr(answer, name) for name in names}))
+        say(json.dumps(asdict(answer) | {name: getattr(answer, name) for name in names}))
     else:
-        print(answer)
+        say(answer)
 
 
 # -- simulate ----------------------------------------------------------------------------------
@@ -186,10 +187,10 @@ def _write_report(options: argparse.Namespace) -> None:
         raise Misuse(f"no records: {records} does not exist; run e.g. {ARENA.example!r} first")
     summaries = load_summaries(options.folder)
     save_report(summaries, options.out)
-    print(f"Report: {options.out}")
+    say(f"Report: {options.out}")
     if options.csv is not None:
         save_csv(summaries, options.csv)
-        print(f"CSV: {options.csv}")
+        say(f"CSV: {options.csv}")
 
 
 # -- the verbs ---------------------------------------------------------------------------------

@@ -9,12 +9,15 @@ from thresher.cli.values import choices, new_file_ending_in, noise_rate, whole_n
 from thresher.cli.verb import Misuse, Verb, chosen
 from thresher.errors import ThresherError
 from thresher.memory import return_arrays_at_once
+from thresher.rendering.text import say
+from thresher.wording import visible
 
 if TYPE_CHECKING:
     from thresher.auditing import Findings
 
 FORMATS = "CSV, TSV, Parquet, Arrow, svmlight or NPZ"
 ID_HELP = "column with row ids (default: row numbers from 0)"
+RAW_HELP = "no ' before text that spreadsheets would execute"
 
 
 # -- learn and audit ---------------------------------------------------------------------------
@@ -38,6 +41,11 @@ def _add_table_options(parser: argparse.ArgumentParser, out: str, content: str) 
     add("--seed", type=whole_number(0), default=0, metavar="K", help="random seed (default: 0)")
     add("--report", type=new_file_ending_in(".html"), metavar="FILE.html", help="write a report")
     add("--out", type=new_file_ending_in(Path(out).suffix), metavar=out, help=f"write {content}")
+
+
+def _add_audit_options(parser: argparse.ArgumentParser) -> None:
+    _add_table_options(parser, "WEIGHTS.csv", "each row's weight")
+    parser.add_argument("--raw-csv", action="store_true", help=RAW_HELP)
 
 
 def _learn(options: argparse.Namespace) -> None:
@@ -64,7 +72,7 @@ def _audit(options: argparse.Namespace) -> None:
     from thresher.auditing.text_report import describe_audit
 
     if options.out is not None:
-        save_rows(findings, options.out)
+        save_rows(findings, options.out, raw_csv=options.raw_csv)
     text = describe_audit(findings, with_ids=options.out is None)
     _finish(findings, options, text, "Weights")
 
@@ -98,11 +106,11 @@ def _finish(findings: "Findings", options: argparse.Namespace, text: str, kind: 
         from thresher.auditing.html_report import save_report
 
         save_report(findings, options.report)
-    print(text)
+    say(text)
     files = {kind: options.out, "Report": options.report}
-    written = [f"{name}: {path}" for name, path in files.items() if path is not None]
+    written = [f"{name}: {visible(path)}" for name, path in files.items() if path is not None]
     if written:
-        print("", *written, sep="\n")
+        say("\n".join(["", *written]))
 
 
 def _refuse_to_overwrite(source: Path, **written: Path | None) -> None:
@@ -124,6 +132,7 @@ def _add_predict_options(parser: argparse.ArgumentParser) -> None:
     add("--out", type=table, required=True, metavar="PREDICTIONS.csv", help=content)
     add("--id-column", metavar="COLUMN", help=ID_HELP)
     add("--label", metavar="COLUMN", help="column of true labels, to print the error rate")
+    add("--raw-csv", action="store_true", help=RAW_HELP)
 
 
 def _predict(options: argparse.Namespace) -> None:
@@ -139,13 +148,11 @@ def _predict(options: argparse.Namespace) -> None:
         learn = "thresher learn FILE --out MODEL.json"
         raise ThresherError(f"{options.model}: no such model file; write one with '{learn}'")
     model = load_model(options.model)
-    columns = chosen(options, ("id_column", "label"))
-    print(predict_file(model, options.file, options.out, **columns))
-    print(f"Predictions: {options.out}")
+    how = chosen(options, ("id_column", "label", "raw_csv"))
+    say(predict_file(model, options.file, options.out, **how))
+    say(f"Predictions: {visible(options.out)}")
 
 
 LEARN = Verb("learn", lambda parser: _add_table_options(parser, "MODEL.json", "the model"), _learn)
-AUDIT = Verb(
-    "audit", lambda parser: _add_table_options(parser, "WEIGHTS.csv", "each row's weight"), _audit
-)
+AUDIT = Verb("audit", _add_audit_options, _audit)
 PREDICT = Verb("predict", _add_predict_options, _predict)

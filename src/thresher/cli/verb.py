@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from thresher.wording import visible
+
 MISUSE = 2  # the exit code
 
 
@@ -35,7 +37,8 @@ class Parser(argparse.ArgumentParser):
     """A parser that reports misuse in one line, without the usage."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(MISUSE, f"thresher: error: {message} (see '{self.prog} --help')\n")
+        shown = visible(f"thresher: error: {message} (see '{self.prog} --help')")
+        self.exit(MISUSE, f"{shown}\n")
 
 
 class Misuse(Exception):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from thresher.displays import canvas
 from thresher.displays.canvas import COLORS, HATCHES, OUTLINE
 from thresher.learning import PhaseOutcome
-from thresher.validation import FloatArray
+from thresher.validation import FloatArray, refuse_masked
 from thresher.wording import count, one_line
 
 MAX_GROUPS = 4  # can be told apart in gray print
@@ -202,6 +202,7 @@ def first_loss(kept: FloatArray) -> NDArray[np.intp]:
 def _check_groups(groups: Any, n_rows: int) -> NDArray[np.str_]:
     if groups is None:
         return np.full(n_rows, ALL_ROWS)
+    refuse_masked(groups, "groups")
     labels = np.asarray(groups)
     if labels.shape != (n_rows,):
         wanted = f"one label for each of the {n_rows} training rows"

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.adversary import AdversaryBound, bound_adversary
 from thresher.estimators.checks import check_table
 from thresher.estimators.columns import HomogeneousRows
-from thresher.validation import FloatArray, check_noise_rate, check_positive
+from thresher.validation import FloatArray, check_noise_rate, check_positive, refuse_masked
 
 DISTANCE = 0.25  # about 14 degrees between unit vectors
 
@@ -53,6 +53,7 @@ def bound_on_adversary(
     check_is_fitted(classifier)
     has_ones = bool(classifier.fit_intercept)
     rows = HomogeneousRows(check_table(classifier, X), classifier.scaling_, has_ones)[:]
+    refuse_masked(y, "y")
     labels = np.where(np.asarray(y) == classifier.classes_[1], 1.0, -1.0)
     rate = _noise_rate(classifier) if noise_rate is None else check_noise_rate(noise_rate)
     n_used = max(int(classifier.support_.size), 1)

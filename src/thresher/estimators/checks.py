@@ -1,6 +1,7 @@
 """Checks of parameters, tables and labels; each error names the parameter, row or column."""
 
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -18,6 +19,7 @@ from thresher.validation import (
     check_switch,
     is_sparse,
     nonfinite_places,
+    refuse_masked,
     require_in_memory,
     seed_from,
     without_duplicates,
@@ -97,6 +99,7 @@ def _check_schedule(value: object, label_aware: bool) -> PracticalSchedule:
 
 def check_training_table(estimator: Any, X: Any, y: Any) -> tuple[Rows, Any]:
     """Finite rows, dense or CSR, and one label per row; sets the estimator's `n_features_in_`."""
+    refuse_masked(y, "y")
     rows, labels = _validated(estimator, X, y=y)
     return _finite(rows, X, estimator), labels
 
@@ -138,9 +141,8 @@ def _validated(estimator: Any, X: Any, **options: Any) -> Any:
     """The table after scikit-learn's checks; entries can still be infinite or missing."""
     require_in_memory(X)
     _refuse_dates(X)
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        i, j = (*np.argwhere(np.ma.getmaskarray(X))[0], 0)[:2]
-        raise ValueError(f"X[{i}, {j}] is masked; fill masked entries first")
+    refuse_masked(X, "X")
+    _refuse_repeated_names(X)
     try:
         with np.errstate(over="ignore"):  # too large for a float becomes infinite: an error later
             return validate_data(
@@ -157,6 +159,14 @@ def _validated(estimator: Any, X: Any, **options: Any) -> Any:
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"X must hold numbers, but {place}: {error}") from error
+
+
+def _refuse_repeated_names(X: Any) -> None:
+    """Raise for columns that cannot be told apart, whatever the version of scikit-learn does."""
+    names = [name for name in getattr(X, "columns", ()) if isinstance(name, str)]
+    if len(set(names)) < len(names):
+        name, number = Counter(names).most_common(1)[0]
+        raise ValueError(f"X must have unique column names, but {name!r} occurs {number} times")
 
 
 def _refuse_dates(X: Any) -> None:

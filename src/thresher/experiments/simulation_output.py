@@ -19,7 +19,7 @@ from thresher.learning import PhaseOutcome, PracticalSchedule
 from thresher.rendering import palette
 from thresher.rendering.html import new_figure
 from thresher.rendering.progress import progress
-from thresher.rendering.text import Column, decimals, format_columns, rate, share
+from thresher.rendering.text import Column, decimals, format_columns, rate, say, share
 from thresher.rivals.methods import METHODS
 from thresher.validation import FloatArray
 from thresher.wording import count
@@ -55,16 +55,16 @@ def simulate(
     if figure is not None and find_spec("matplotlib") is None:
         advice = 'install it with: pip install "thresher[plot]"'
         raise ThresherError(f"a figure needs matplotlib; {advice}")
-    print(describe_spec(spec), end="\n\n", flush=True)
+    say(describe_spec(spec), end="\n\n")
     runs = run_seeds(spec, seeds, json)
     for run in runs if verbose else runs[:1]:
-        print(describe_phases(run), end="\n\n")
-    print(describe_seeds(runs), end="\n\n" if json or figure else "\n")
+        say(describe_phases(run), end="\n\n")
+    say(describe_seeds(runs), end="\n\n" if json or figure else "\n")
     if figure is not None:
         draw_runs(runs, figure)
-        print(f"Figure: {figure}")
+        say(f"Figure: {figure}")
     if json is not None:
-        print(f"Records: {json}")
+        say(f"Records: {json}")
     failed = [run for run in runs if run.status == "failed"]
     if failed:
         first = f"seed {failed[0].seed}: {failed[0].message}"
@@ -91,7 +91,7 @@ def run_seeds(
             except KeyboardInterrupt:
                 if json is not None and runs:
                     saved = f"{len(runs)} of {len(seeds)} runs are saved in {json}"
-                    print(f"thresher: {saved}", file=sys.stderr)
+                    say(f"thresher: {saved}", file=sys.stderr)
                 raise
             if json is not None:
                 save_runs(json, runs)
@@ -103,7 +103,7 @@ def _plain_warnings(seed: int) -> Iterator[None]:
     """Show every warning of a phase as one line on stderr, without the line of code."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        print(f"thresher: warning: seed {seed}, {message}", file=sys.stderr)
+        say(f"thresher: warning: seed {seed}, {message}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.filterwarnings("always", category=UncertifiedPhase)
@@ -119,7 +119,7 @@ def describe_spec(spec: SimulationSpec) -> str:
 
     Examples
     --------
-    >>> print(describe_spec(SimulationSpec(n_features=500, sparsity=10, target_error=0.01)))
+    >>> say(describe_spec(SimulationSpec(n_features=500, sparsity=10, target_error=0.01)))
     10 of 500 features are relevant; gaussian rows, all clean
     target error 0.01
     """

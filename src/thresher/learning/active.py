@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -128,19 +128,20 @@ class ActiveLearner:
         """Get every label it still needs from a label source, and return this learner, finished.
 
         If the source or the pool fails, the error carries this learner as its attribute `learner`.
-        All labels so far are kept, and calling again continues from there.
+        All labels so far are kept, and calling again continues from there. An error that takes no
+        attribute becomes the cause of one that does: a `LearningStopped`, or the built-in type of
+        an interrupt or exit.
         """
         try:
             while (question := self.ask()) is not None:
                 answers = reveal_labels(label_source, question.ids, question.X)
                 self._journal.labels.update(zip(question.ids.tolist(), answers.tolist()))
         except BaseException as error:
-            error.learner = self  # type: ignore[attr-defined]
-            error.add_note(
-                f"{self.n_labels_} labels and {len(self._phases)} phases are kept in this error's "
-                "`learner`: call its learn_from(label_source) to continue, or its save(path)"
-            )
-            raise
+            if self._is_carried_by(error):
+                raise
+            carrier = _carrier(error)
+            self._is_carried_by(carrier)
+            raise carrier from error
         return self
 
     # -- what is known so far ----------------------------------------------------------------
@@ -287,6 +288,18 @@ class ActiveLearner:
             self._n_reported += 1
             self._phases[self._n_reported - 1].warn_if_uncertified()
 
+    def _is_carried_by(self, error: Any) -> bool:
+        """Whether the error took this learner as an attribute; some errors are frozen."""
+        try:
+            error.learner = self
+            error.add_note(
+                f"{self.n_labels_} labels and {len(self._phases)} phases are kept in this error's "
+                "`learner`: call its learn_from(label_source) to continue, or its save(path)"
+            )
+            return error.learner is self
+        except Exception:
+            return False
+
     def _refuse_overspending(self, n_wanted: int) -> None:
         budget = self._task.label_budget
         if budget is not None and n_wanted + self.n_labels_ > budget:
@@ -320,7 +333,8 @@ def learn_actively(
 
     Raises
     ------
-    Whatever the label source raises, with the unfinished learner as its attribute `learner`
+    Whatever the label source raises, with the unfinished learner as its attribute `learner`;
+    `LearningStopped`, caused by it, if it takes no attribute
 
     Examples
     --------
@@ -341,6 +355,15 @@ def learn_actively(
         random_state=random_state,
     )
     return learner.learn_from(label_source)
+
+
+def _carrier(error: BaseException) -> BaseException:
+    """An error that takes attributes, for one that does not; interrupts and exits stay such."""
+    if isinstance(error, Exception):
+        kind = type(error).__name__
+        return LearningStopped(f"the label source or the pool failed with {kind}, see the cause")
+    built_in = next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
+    return built_in(*error.args)
 
 
 def _check_schedule(schedule: Schedule) -> Schedule:

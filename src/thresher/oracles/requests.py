@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from thresher.geometry import Band
-from thresher.validation import Rows, check_count, check_rows
+from thresher.validation import Rows, check_count, check_rows, refuse_masked
 
 IdArray = NDArray[np.int64]
 
@@ -134,6 +134,7 @@ def check_ids(ids: object) -> IdArray:
     >>> check_ids([3, 1])
     array([3, 1])
     """
+    refuse_masked(ids, "ids")
     array = np.asarray(ids)
     if array.size == 0:
         return np.zeros(0, dtype=np.int64)
@@ -146,6 +147,7 @@ def check_ids(ids: object) -> IdArray:
 
 def _rows_or_none(X: Any) -> Rows:
     if not sp.issparse(X):
+        refuse_masked(X, "X")
         X = np.asarray(X)
     if X.ndim == 2 and X.shape[0] == 0 and X.shape[1] > 0:
         return X  # an exhausted source has no row left to check

@@ -2,12 +2,16 @@
 
 import base64
 import io
+import re
 import warnings
 from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from thresher.wording import visible
+
+_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _STYLE = Path(__file__).with_name("page.css")
 NO_PICTURES = 'No pictures: matplotlib is missing. Install it with: pip install "thresher[plot]"'
 
@@ -153,7 +157,7 @@ def as_image(figure: Any, text: str) -> Html:
     """An `img` element with the figure's data, and an alternative text for screen readers.
 
     The same figure gives the same bytes. Letters stay letters, because the reader's fonts have more
-    of them than matplotlib's.
+    of them than matplotlib's; characters that no SVG may contain are escaped.
 
     Examples
     --------
@@ -165,9 +169,10 @@ def as_image(figure: Any, text: str) -> Html:
     file = io.BytesIO()
     options = {"svg.hashsalt": "thresher", "svg.fonttype": "none"}
     with rc_context(options), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
         figure.savefig(file, format="svg", metadata={"Date": None})
-    data = base64.b64encode(file.getvalue()).decode("ascii")
+    drawn = _NOT_IN_XML.sub(lambda found: visible(found[0]), file.getvalue().decode("utf-8"))
+    data = base64.b64encode(drawn.encode()).decode("ascii")
     return Html(f'<img alt="{escape(text)}" src="data:image/svg+xml;base64,{data}">')
 
 

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from thresher.rendering.text import say
+
 Move: TypeAlias = Callable[[int], None]  # called with how much is done by now
 
 LINE_EVERY = 30.0  # least number of seconds between two plain lines
@@ -76,7 +78,7 @@ def plain_lines(what: str, total: int, clock: Callable[[], float] = time.monoton
         if now - printed >= LINE_EVERY:
             printed = now
             parts = [f"{n_done:,} of {total:,} {what}", *filter(None, [rest])]
-            print(", ".join(parts), file=sys.stderr, flush=True)
+            say(", ".join(parts), file=sys.stderr)
 
     return report
 

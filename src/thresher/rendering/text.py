@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import TextIO
 
-from thresher.wording import MISSING
+from thresher.wording import MISSING, visible
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Column:
     def lines(self, n_title: int) -> list[str]:
         """Title and cells, padded to the same width."""
         title = self.title.split("\n")
-        lines = [""] * (n_title - len(title)) + title + list(self.cells)
+        lines = [""] * (n_title - len(title)) + title + [visible(cell) for cell in self.cells]
         width = max(map(len, lines))
         return [f"{line:{self.align}{width}}" for line in lines]
 
@@ -51,6 +52,18 @@ def format_columns(columns: Sequence[Column], *, gap: int = 2) -> str:
     parts = [column.lines(n_title) for column in columns]
     rows = zip_longest(*parts, fillvalue="")
     return "\n".join((" " * gap).join(row).rstrip() for row in rows)
+
+
+def say(text: object = "", *, end: str = "\n", file: TextIO | None = None) -> None:
+    r"""Print a text, on standard output by default; nothing in it can steer the terminal.
+
+    Examples
+    --------
+    >>> say("two\nlines, and \x1b[31mno color")
+    two
+    lines, and \x1b[31mno color
+    """
+    print(visible(text, keep="\n"), end=end, file=file, flush=True)
 
 
 # -- numbers -----------------------------------------------------------------------------------

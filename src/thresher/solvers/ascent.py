@@ -1,12 +1,12 @@
 """Sparse ascent: directions of large variance, the cheap lower bound on the worst direction."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from thresher.geometry.balls import support_points
-from thresher.solvers.eigen import Floats
-from thresher.validation import FloatArray
+from thresher.validation import FloatArray, is_sparse
 
 
 def ascend(
@@ -53,12 +53,15 @@ def ascend(
     return values[order], directions[order]
 
 
-def column_starts(gram: Floats, n_starts: int) -> FloatArray:
+def column_starts(gram: Any, n_starts: int) -> FloatArray:
     """Starts for the ascent: the columns with the most mass in exceptionally large entries.
 
     Heuristic: entries beyond 2.5 times the median magnitude are exceptional.
     Measured against the largest diagonal entries, it halves the rounds of the outlier removal.
     """
+    if is_sparse(gram):  # its median is zero
+        mass = np.ravel(gram.power(2).sum(axis=1))
+        return gram[np.argsort(-mass, kind="stable")[:n_starts]].toarray().astype(np.float64)
     stride = 1 + gram.shape[0] // 150
     level = 2.5 * float(np.median(np.abs(gram[::stride, ::stride])))
     excess = np.maximum(np.abs(gram) - level, 0)

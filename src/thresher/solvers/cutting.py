@@ -5,8 +5,11 @@ found so far (the cuts), and the next direction is sought. Nothing here is prove
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from thresher.solvers.ascent import ascend, column_starts, distinct
 from thresher.solvers.eigen import Floats
@@ -16,7 +19,7 @@ from thresher.solvers.screening import Screen
 from thresher.solvers.threads import one_blas_thread
 from thresher.solvers.thresholding import RITZ_DOUBT, ClipBound, best_clip
 from thresher.solvers.weights import Balance, balance, balance_to
-from thresher.validation import FloatArray
+from thresher.validation import FloatArray, is_sparse
 
 N_COLUMN_STARTS, N_CUT_STARTS = 32, 4  # heuristic: where each round looks for its next directions
 AIM = 0.92  # of a limit: what the weights are balanced to at first
@@ -86,25 +89,24 @@ class CutSearch:
         if len(found) < N_COLUMN_STARTS // 2:
             # A few strong directions drew every start: look once more where they are not.
             used = (np.abs(found) > 0.1 * np.abs(found).max(axis=1, keepdims=True)).any(axis=0)
-            single[used], single[:, used] = 0, 0
-            elsewhere = self._climb_many(single, again[:0])
+            elsewhere = self._climb_many(_without(single, used), again[:0])
             values = np.concatenate([values, elsewhere[0]])
             found = np.concatenate([found, elsewhere[1]])
         self.found = found[values > (1 + self.gap / 2) * self.optimum]
 
-    def _rough_products(self, single: Floats) -> Callable[[FloatArray], Floats]:
+    def _rough_products(self, single: Any) -> Callable[[FloatArray], Floats]:
         """Products with the matrix, without the columns that were blanked out in `single`."""
         if self.moment.is_thin:
-            visible = np.einsum("ii->i", single) > 0
+            visible = single.diagonal() > 0
             return lambda directions: self.moment.multiply(directions) * visible
         return lambda directions: directions.astype(np.float32) @ single
 
-    def _standing(self, single: Floats) -> FloatArray:
+    def _standing(self, single: Any) -> FloatArray:
         """The cuts that are worst under the current weights."""
         values = np.einsum("ij,ij->i", self._rough_products(single)(self.cuts), self.cuts)
         return self.cuts[np.argsort(-values, kind="stable")[:N_CUT_STARTS]]
 
-    def _climb_many(self, single: Floats, starts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _climb_many(self, single: Any, starts: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Distinct directions reached from these starts and from promising columns, roughly."""
         rough = self._rough_products(single)
 
@@ -194,3 +196,12 @@ class CutSearch:
         if self.limit is None and not self._is_tight() and variance < self.variance:
             self.moment.reweight(weights)
             self._look()
+
+
+def _without(single: Any, used: NDArray[np.bool_]) -> Any:
+    """The matrix with zeros in these rows and columns; a dense one is changed itself."""
+    if is_sparse(single):
+        rest = sp.diags_array((~used).astype(single.dtype), format="csr")
+        return rest @ single @ rest
+    single[used], single[:, used] = 0, 0
+    return single

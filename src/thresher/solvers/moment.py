@@ -9,6 +9,7 @@ in every certificate.
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from thresher.solvers.eigen import Floats
@@ -17,6 +18,7 @@ from thresher.validation import FloatArray, Rows, is_sparse
 UNIT_ROUNDOFF = {np.dtype(np.float32): 2.0**-24, np.dtype(np.float64): 2.0**-53}
 MAX_BLOCK_ROWS = 2048
 SMALL_FLOPS = 1e8  # double precision costs nothing noticeable up to here
+SPARSE_SIZE, SPARSE_SHARE = 1000, 4  # a sparse moment has more columns, and one entry in four
 THIN = 16  # how many entries of a matrix are multiplied in the time of one of sparse rows
 LARGE_BYTES = 2**26  # rows that take more are turned to single precision block by block
 MAX_BLOCK_FLOPS = 2e10  # a block takes well under a second, so an interrupt is answered
@@ -33,12 +35,28 @@ def single_precision_error(rows: Rows) -> float:
     return (min(n, MAX_BLOCK_ROWS) + 8) * 2.0**-24
 
 
+def is_moment_sparse(rows: Rows) -> bool:
+    """Whether the second moment of these rows is kept sparse: many columns, few entries."""
+    d = rows.shape[1]
+    return is_sparse(rows) and d > SPARSE_SIZE and SPARSE_SHARE * _n_products(rows) < d**2
+
+
+def moment_bytes(rows: Rows) -> int:
+    """The memory that the second moment takes, at most."""
+    return 16 * _n_products(rows) if is_moment_sparse(rows) else 8 * int(rows.shape[1]) ** 2
+
+
+def _n_products(rows: Rows) -> int:
+    """The number of pairs of entries of one row: the moment has no more entries."""
+    return int(np.square(np.diff(rows.indptr).astype(np.int64)).sum())
+
+
 class SecondMoment:
     """A = (1/n) Σ weights·xxᵀ for rows whose weights start at one, or at those given.
 
     Attributes
     ----------
-    gram : (d, d) float64 array, symmetric
+    gram : (d, d) float64 array, or CSR where `is_moment_sparse` says so; symmetric
     error : bound on the rounding error of each of its entries
     weights : (m,) the weights it belongs to
     is_thin : whether the rows are so sparse that products are better taken with them than with A
@@ -53,7 +71,9 @@ class SecondMoment:
         self._rows = rows if is_large else rows.astype(self._dtype, copy=False)
         self._n_rows = n_rows
         self.weights = np.ones(rows.shape[0]) if weights is None else weights
-        self.is_thin = is_sparse(rows) and THIN * rows.nnz < rows.shape[1] ** 2
+        self._is_sparse = is_moment_sparse(rows)
+        is_thin = is_sparse(rows) and THIN * rows.nnz < rows.shape[1] ** 2
+        self.is_thin = is_thin or self._is_sparse
         kept = None if weights is None else np.flatnonzero(weights)
         shares = None if weights is None else weights[kept]
         self.gram, self.error = self._moment(self._rows, kept, shares, self._dtype)
@@ -66,9 +86,15 @@ class SecondMoment:
             part = changed[change > 0]
             if part.size:
                 gram, error = self._moment(self._rows, part, change[change > 0], self._dtype)
-                (np.add if sign > 0 else np.subtract)(self.gram, gram, out=self.gram)
+                self._add(sign, gram)
                 self.error += error + 2 * UNIT_ROUNDOFF[np.dtype(np.float64)] * self._largest()
         self.weights = weights
+
+    def _add(self, sign: float, change: Any) -> None:
+        if self._is_sparse:
+            self.gram = self.gram + sign * change
+        else:
+            (np.add if sign > 0 else np.subtract)(self.gram, change, out=self.gram)
 
     def refresh(self) -> None:
         """Recompute from the rows, in double precision: what cancelled in updates is forgotten."""
@@ -93,7 +119,7 @@ class SecondMoment:
         return np.square(projections, out=projections)
 
     def _largest(self) -> float:
-        return float(np.abs(np.einsum("ii->i", self.gram)).max())
+        return float(np.abs(self.gram.diagonal()).max())
 
     def _moment(
         self,
@@ -101,24 +127,27 @@ class SecondMoment:
         places: NDArray[np.intp] | None,
         weights: FloatArray | None,
         dtype: np.dtype[Any],
-    ) -> tuple[FloatArray, float]:
+    ) -> tuple[Any, float]:
         """The moment of the rows in these places, or of all, block by block."""
         n, d = rows.shape[0] if places is None else places.size, rows.shape[1]
-        gram = np.zeros((d, d))
+        gram: Any = sp.csr_array((d, d)) if self._is_sparse else np.zeros((d, d))
         step = max(1, min(MAX_BLOCK_ROWS, int(MAX_BLOCK_FLOPS / d**2)))
         for start in range(0, n, step):
             part = slice(start, start + step)
             block = rows[part if places is None else places[part]].astype(dtype, copy=False)
             if weights is not None:
                 block = weighted_rows(block, weights[part])
-            gram += gram_of(block)
+            if self._is_sparse:
+                gram = gram + block.T @ block
+            else:
+                gram += gram_of(block)
         gram /= self._n_rows
         # |fl(Σ xy) − Σ xy| ≤ γ Σ|xy| ≤ γ·(largest diagonal entry), with the block's length in γ;
         # the last terms are for the square roots, the casts and the sums over blocks.
         n_blocks = -(-n // step)
         roundoff = UNIT_ROUNDOFF[dtype]
         gamma = 1.01 * ((min(step, n) + 8) * roundoff + n_blocks * 2.0**-52)
-        return gram, gamma * float(np.einsum("ii->i", gram).max())
+        return gram, gamma * float(gram.diagonal().max())
 
 
 def products_with(rows: Rows, directions: FloatArray, weights: Any = 1.0) -> FloatArray:

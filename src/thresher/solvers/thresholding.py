@@ -6,14 +6,16 @@ that is too loose, `tighten` moves U inside the box |U_ij| ≤ t, one eigendecom
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from thresher.certificates import proves_upper_bound
 from thresher.solvers.eigen import DENSE_SIZE, Floats, eigenpairs_above, top_eigenpair
-from thresher.validation import FloatArray
+from thresher.validation import FloatArray, is_sparse
 
 RITZ_DOUBT = 6e-3  # by how much a proven bound may exceed the one that the search saw
+LOOSE = 1.05  # by which a bound from magnitudes alone may exceed one that looks at signs
 TIGHTER_LEVEL = 0.83  # of the best clip level; measured, flat between .75 and .9
 STEP = 1.5  # of 1 for plain gradient steps; 3 diverges
 FEWEST_STEPS, MOST_STEPS = 6, 30  # what is gained halves about every three steps
@@ -30,7 +32,7 @@ class ClipBound:
 
 
 def best_clip(
-    gram: FloatArray, l1_radius: float, *, good_enough: float = 0.0, rest: float = 0.0
+    gram: Any, l1_radius: float, *, good_enough: float = 0.0, rest: float = 0.0
 ) -> ClipBound:
     """The clip level whose bound is least among levels that clip ever more of the matrix.
 
@@ -39,7 +41,7 @@ def best_clip(
     `good_enough`. It works in single precision: it only proposes, and
     `proven_upper` proves. No level lies below `rest`, the largest entry outside the matrix.
     """
-    scale = float(np.abs(gram).max()) or 1.0
+    scale = float(abs(gram).max()) or 1.0
     single = (gram / scale).astype(np.float32)
     levels = _levels(single)
     if rest > 0:
@@ -48,7 +50,7 @@ def best_clip(
 
     def bound(j: int) -> ClipBound:
         if j not in tried:
-            eigenvalue, vector = _top_eigenpair(single - np.clip(single, -levels[j], levels[j]))
+            eigenvalue, vector = _top_eigenpair(single - clipped(single, levels[j]))
             value = max(eigenvalue, 0.0) + l1_radius**2 * float(levels[j])
             level = float(levels[j]) * scale
             tried[j] = ClipBound(level, value * scale, vector.astype(np.float64))
@@ -100,8 +102,8 @@ def tighten(
 
 
 def proven_upper(
-    gram: FloatArray,
-    multiplier: FloatArray,
+    gram: Any,
+    multiplier: Any,
     l1_radius: float,
     *,
     gram_error: float = 0.0,
@@ -113,11 +115,12 @@ def proven_upper(
     more, until the independent checker accepts. Infinite if it never does. `rest` bounds the
     entries of the matrix outside of `gram`, if that is a block of it.
     """
-    found = _largest_eigenvalue(gram - multiplier)
+    remainder = gram - multiplier
+    found = _largest_eigenvalue(abs(remainder) if is_sparse(remainder) else remainder)
     eigenvalue = max(found, 0.0)
-    d, largest = gram.shape[0], float(np.abs(gram).max())
-    clipped = max(float(np.abs(multiplier).max()) + gram_error, rest)
-    base = l1_radius**2 * clipped * (1 + 1e-12)
+    d, largest = gram.shape[0], float(abs(gram).max())
+    most = max(float(abs(multiplier).max()) + gram_error, rest)
+    base = l1_radius**2 * most * (1 + 1e-12)
     scale = max(eigenvalue, 1e-10 * largest, d * gram_error)
     # Where the matrix itself is only known to single precision, a close claim would hang on how
     # the checker rounds it.
@@ -133,30 +136,55 @@ def proven_upper(
     return float("inf")
 
 
-def _largest_eigenvalue(matrix: FloatArray) -> float:
+def _largest_eigenvalue(matrix: Any) -> float:
     """A guess at the largest eigenvalue: exact for small matrices, in single precision for others.
 
     It needs a proof in either case, and half the bytes are twice the speed.
     """
     if matrix.shape[0] <= DENSE_SIZE:
         return top_eigenpair(matrix)[0]
-    scale = float(np.abs(matrix).max()) or 1.0
+    scale = float(abs(matrix).max()) or 1.0
     return scale * _top_eigenpair((matrix / scale).astype(np.float32), n_steps=28)[0]
 
 
-def _top_eigenpair(matrix: Floats, **options: int) -> tuple[float, Floats]:
+def clipped(matrix: Any, level: float) -> Any:
+    """The matrix with its entries clipped to ±level; sparse if it was."""
+    if not is_sparse(matrix):
+        return np.clip(matrix, -level, level)
+    copy = matrix.copy()
+    np.clip(copy.data, -level, level, out=copy.data)
+    return copy
+
+
+def is_proven_by_magnitudes(gram: Any, clip: ClipBound, l1_radius: float) -> bool:
+    """Whether the proof of a sparse matrix, which ignores signs, is about as close as another."""
+    eigenvalue = _largest_eigenvalue(abs(gram - clipped(gram, clip.level)))
+    return max(eigenvalue, 0.0) + l1_radius**2 * clip.level <= LOOSE * clip.value
+
+
+def _top_eigenpair(matrix: Any, **options: int) -> tuple[float, Floats]:
     """As `top_eigenpair`, on the columns that clipping left something of."""
-    is_left = matrix.any(axis=0)
+    is_left = np.diff(matrix.indptr) > 0 if is_sparse(matrix) else matrix.any(axis=0)
     if is_left.all() or not is_left.any():
         return top_eigenpair(matrix, **options)
-    eigenvalue, part = top_eigenpair(matrix[np.ix_(is_left, is_left)], **options)
+    if is_sparse(matrix):
+        inner = matrix[is_left][:, is_left]
+        inner = inner.toarray() if inner.shape[0] <= DENSE_SIZE else inner
+    else:
+        inner = matrix[np.ix_(is_left, is_left)]
+    eigenvalue, part = top_eigenpair(inner, **options)
     vector = np.zeros(matrix.shape[0], dtype=part.dtype)
     vector[is_left] = part
     return eigenvalue, vector
 
 
-def _levels(matrix: Floats) -> Floats:
+def _levels(matrix: Any) -> Floats:
     """Zero, and the magnitudes exceeded by one entry in 2, 4, 8, … of the matrix, and the last."""
+    if is_sparse(matrix):
+        magnitudes = np.sort(np.abs(matrix.data))
+        beyond = matrix.shape[0] ** 2 // 2 ** np.arange(1, 63)
+        places = magnitudes.size - 1 - beyond[(beyond > 0) & (beyond < magnitudes.size)]
+        return np.unique(np.concatenate([[0.0], magnitudes[places], magnitudes[-1:]]))
     magnitudes = np.abs(matrix).ravel()
     sample = np.sort(magnitudes[:: max(1, magnitudes.size // 2**16)])
     fractions = 1 - 0.5 ** np.arange(1, int(np.log2(sample.size)) + 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -66,6 +67,44 @@ def test_after_a_time_out_the_next_run_is_not_harmed(mixed: Records) -> None:
 
 def test_a_limit_beyond_what_a_timer_can_hold_is_no_limit() -> None:
     assert run([task(0)], 1e300)[0]["status"] == "finished"
+
+
+def starting_a_child(folder: Path) -> str:
+    """The body of a run that starts a process, writes its id to a file in the folder, and waits."""
+    return f"""
+import subprocess
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+with open({str(folder)!r} + "/started" + str(seed), "w") as file:
+    file.write(str(child.pid))
+time.sleep(60)
+"""
+
+
+def children(folder: Path) -> list[psutil.Process]:
+    """The processes that such runs have started and that still live."""
+    ids = [int(path.read_text() or 0) for path in folder.glob("started*")]
+    return [psutil.Process(n) for n in ids if psutil.pid_exists(n)]
+
+
+def test_what_a_run_has_started_ends_with_it_when_its_time_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", hook(tmp_path / "hook", starting_a_child(tmp_path)))
+    assert run([task(0)], 0.5)[0]["status"] == "timed out"
+    assert (tmp_path / "started0").exists()
+    assert psutil.wait_procs(children(tmp_path), timeout=5)[1] == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is enforced on Linux only")
+def test_a_run_beyond_the_memory_limit_fails_and_the_next_one_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = "import numpy\nif seed == 0:\n    numpy.ones(2 * 10**8)"
+    monkeypatch.setenv("PYTHONPATH", hook(tmp_path / "hook", body))
+    records = run([{**task(seed), "memory_limit": 1.0} for seed in range(2)])
+    assert [record["status"] for record in records] == ["failed", "finished"]
+    assert "MemoryError" in records[0]["message"]
+    assert records[0]["message"].endswith("; the memory limit is 1 GB")
 
 
 def test_a_killed_process_is_recorded_as_dead(
@@ -132,18 +171,16 @@ def test_records_that_are_no_longer_wanted_stop_the_processes(new_workers: Worke
     assert new_workers() == []
 
 
-def test_a_worker_ends_in_the_middle_of_a_run_when_its_runner_is_killed(
+def test_a_worker_and_what_it_started_end_when_its_runner_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    began = tmp_path / "began"
-    body = f"open({str(began)!r} + str(seed), 'w').close()\ntime.sleep(60)"
-    monkeypatch.setenv("PYTHONPATH", hook(tmp_path / "hook", body))
+    monkeypatch.setenv("PYTHONPATH", hook(tmp_path / "hook", starting_a_child(tmp_path)))
     with runner(tiny("0-1"), tmp_path / "out") as process:
         deadline = time.monotonic() + 30
-        while len(list(tmp_path.glob("began*"))) < 2:
+        while len(children(tmp_path)) < 2:
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        orphans = workers(process.pid)
+        orphans = [*workers(process.pid), *children(tmp_path)]
         process.kill()
-    assert len(orphans) == 2
+    assert len(orphans) == 4
     assert psutil.wait_procs(orphans, timeout=10)[1] == []

@@ -1,7 +1,7 @@
 """Runs in processes of their own, so that the clock can stop them and a crash is an outcome.
 
 On this machine and on a Dask cluster the processes are the same, with one BLAS thread each, and
-so are the records.
+so are the records. Each process leads a group, so that what it starts itself ends with it.
 """
 
 import multiprocessing
@@ -16,15 +16,16 @@ from concurrent.futures import FIRST_COMPLETED
 from concurrent.futures import wait as wait_for_jobs
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from typing import Any, TypeAlias
 
 from thresher.errors import ThresherError, UncertifiedPhase
 from thresher.experiments.arena.run import FlatRecord, Run, needing
 from thresher.validation import check_count
 
-Task: TypeAlias = dict[str, Any]  # a run as a record and, for real tables, the `data_dir`
+Task: TypeAlias = dict[str, Any]  # a run as a record, its `memory_limit` and, maybe, `data_dir`
 Records: TypeAlias = Generator[FlatRecord, None, None]  # as they are ready
 Execute: TypeAlias = Callable[[Sequence[Task], float], Records]  # tasks and a time limit
 
@@ -83,16 +84,36 @@ def run_here(tasks: Sequence[Task], time_limit: float, *, n_jobs: int | None = N
             raise ThresherError(f"cannot start a process for the runs; {_KEPT}. {advice}")
 
 
-def _completed(pool: Any, tasks: dict[int, Task], time_limit: float) -> Iterator[tuple[int, Any]]:
+@dataclass(frozen=True)
+class _Pool:
+    """Pebble's pool, and the ids of its processes, which are also those of their groups."""
+
+    workers: Any
+    new_ids: Connection
+    ids: set[int] = field(default_factory=set)
+
+    def kill_strays(self) -> None:
+        """Kill what the processes that have ended had started themselves."""
+        while self.new_ids.poll():
+            self.ids.add(int.from_bytes(self.new_ids.recv_bytes(), "little"))
+        ended = self.ids - {process.pid for process in multiprocessing.active_children()}
+        self.ids.difference_update(ended)
+        for group in ended:
+            with suppress(ProcessLookupError, PermissionError):  # usually there is nothing left
+                os.killpg(group, signal.SIGKILL)
+
+
+def _completed(pool: _Pool, tasks: dict[int, Task], time_limit: float) -> Iterator[tuple[int, Any]]:
     """The jobs of numbered tasks as they are done, without those that a broken pool lost."""
     jobs: dict[Any, int] = {}
     with suppress(RuntimeError):  # a pool that is broken already takes none
         for n, task in tasks.items():
-            jobs[pool.schedule(_execute, [task], timeout=time_limit)] = n
+            jobs[pool.workers.schedule(_execute, [task], timeout=time_limit)] = n
     pending = set(jobs)
     while pending:
-        is_active = pool.active  # asked first: whatever it still settled is then among the done
+        is_active = pool.workers.active  # first: whatever it still settled is then among the done
         done, pending = wait_for_jobs(pending, timeout=_LOOK, return_when=FIRST_COMPLETED)
+        pool.kill_strays()
         for job in sorted(done, key=lambda job: jobs[job]):
             if not isinstance(job.exception(), BrokenProcessPool):
                 yield jobs[job], job
@@ -101,24 +122,26 @@ def _completed(pool: Any, tasks: dict[int, Task], time_limit: float) -> Iterator
 
 
 @contextmanager
-def _pool(n_workers: int) -> Iterator[Any]:
+def _pool(n_workers: int) -> Iterator[_Pool]:
     """Processes that are stopped at the end, also in the middle of a run."""
     pool = _start_pool(n_workers)
     try:
         yield pool
     finally:
-        pool.stop()
-        pool.join()
+        pool.workers.stop()
+        pool.workers.join()
+        pool.kill_strays()
 
 
-def _start_pool(n_workers: int) -> Any:
+def _start_pool(n_workers: int) -> _Pool:
     with needing("pebble", "lab"):
         from pebble import ProcessPool
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPool(max_workers=n_workers, initializer=_prepare, context=context)
+    new_ids, end = context.Pipe(duplex=False)
+    pool = ProcessPool(max_workers=n_workers, initializer=_prepare, initargs=[end], context=context)
     with _without_interrupts():
         _ = pool.active  # starts it
-    return pool
+    return _Pool(pool, new_ids)
 
 
 @contextmanager
@@ -134,10 +157,13 @@ def _without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _prepare() -> None:
+def _prepare(announce: Connection) -> None:
     """Called once in every new process."""
     from threadpoolctl import threadpool_limits
 
+    if hasattr(os, "setpgid"):  # not on Windows, where what a run starts is left alone
+        os.setpgid(0, 0)
+        announce.send_bytes(os.getpid().to_bytes(8, "little"))  # so few are written at once
     os.environ.update(_ONE_THREAD)  # for libraries that are loaded later
     threadpool_limits(1)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # Python's own waits for compiled code to end
@@ -152,15 +178,38 @@ def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
+        if hasattr(os, "killpg"):
+            os.killpg(0, signal.SIGKILL)  # its own group, hence itself
         os._exit(1)  # sys.exit would end this thread only
 
 
 def _execute(task: Task) -> FlatRecord:
+    _limit_memory(task.get("memory_limit"))
     return Run.from_record(task).execute(task.get("data_dir"))
 
 
+def _limit_memory(gigabytes: float | None) -> None:
+    """Let allocations of this process beyond the limit fail (on Linux; elsewhere less, or none)."""
+    if gigabytes is None:
+        return
+    with suppress(ImportError):  # Windows
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_DATA)
+        wanted = int(gigabytes * 1e9)
+        allowed = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+        resource.setrlimit(resource.RLIMIT_DATA, (allowed, most))
+
+
 def _outcome(job: Any, task: Task, time_limit: float) -> FlatRecord:
-    """The record that came back, or one that says why none did."""
+    """The record that came back, or one that says why none did, with the limit that was met."""
+    record, limit = _record_of(job, task, time_limit), task.get("memory_limit")
+    if limit is not None and "MemoryError" in record["message"]:
+        record["message"] += f"; the memory limit is {limit:g} GB"
+    return record
+
+
+def _record_of(job: Any, task: Task, time_limit: float) -> FlatRecord:
     from pebble import ProcessExpired
 
     error = job.exception()
@@ -250,7 +299,7 @@ _thread = threading.local()
 
 def run_on_worker(task: Task, time_limit: float) -> FlatRecord:
     """The record of one task from a process that this thread of a Dask worker keeps."""
-    if not hasattr(_thread, "pool") or not _thread.pool.active:
+    if not hasattr(_thread, "pool") or not _thread.pool.workers.active:
         # Dask's workers are daemons, which may not start processes. Ours end with them anyway.
         multiprocessing.current_process().daemon = False
         _thread.pool = _start_pool(1)

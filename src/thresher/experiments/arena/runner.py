@@ -138,7 +138,8 @@ class _Rounds:
         """Execute those that are missing, and save each record as it comes."""
         missing = self.missing(runs)
         data = {} if self.data_dir is None else {"data_dir": str(Path(self.data_dir).absolute())}
-        tasks = [{**run.as_record(), **data} for run in missing]
+        limit = {"memory_limit": self.sweep.memory_limit}
+        tasks = [{**run.as_record(), **limit, **data} for run in missing]
         with closing(self.execute(tasks, self.sweep.time_limit)) as results:
             for n_done, result in enumerate(results, start=1):
                 record = {**result, "arena": self.sweep.name, "arena_hash": self.sweep.hash}

@@ -14,7 +14,7 @@ from typing import Any, Self
 from thresher.experiments.arena.run import FlatRecord, Run, Spec, latest_records, needing
 from thresher.experiments.arena.sweep import Sweep
 from thresher.experiments.spec import LATER, SimulationSpec, TableSpec
-from thresher.files import write_text
+from thresher.files import inert, write_text
 from thresher.rendering.text import decimals, rate
 from thresher.wording import MISSING, count
 
@@ -323,4 +323,4 @@ def save_csv(summaries: Sequence[Summary], out: str | Path) -> None:
     for name in CSV_COLUMNS[CSV_COLUMNS.index("n_runs") :]:
         form = ".0f" if name in _WHOLE else ".5g"  # five digits are more than the seeds decide
         table[name] = [None if pd.isna(value) else f"{value:{form}}" for value in table[name]]
-    write_text(out, table.to_csv(index=False, lineterminator="\n"))
+    write_text(out, table.map(inert).to_csv(index=False, lineterminator="\n"))

@@ -25,7 +25,8 @@ KINDS = ("worlds", "adversaries", "budgets")
 LEARNER_KEYS = {"schedule", *LATER}  # of the spec; a learner has a name as well
 _FIELDS = SimulationSpec.__dataclass_fields__.keys() | TableSpec.__dataclass_fields__.keys()
 SPEC_KEYS = _FIELDS - LEARNER_KEYS
-_KEYS = {"title", "about", "seeds", "pilot_seeds", "time_limit", "learners", *KINDS}
+_LIMITS = ("time_limit", "memory_limit")
+_KEYS = {"title", "about", "seeds", "pilot_seeds", "learners", *_LIMITS, *KINDS}
 
 
 @contextmanager
@@ -49,6 +50,7 @@ class Sweep:
     seeds : of the runs that count
     pilot_seeds : of the runs that choose each adversary's strength (default: run every strength)
     time_limit : seconds per run
+    memory_limit : gigabytes per run
     entries : pairs of a learner's name and a spec
     skipped : methods and tables that are left out, each with what is missing
     hash : changes with the content of the file
@@ -73,6 +75,7 @@ class Sweep:
     seeds: tuple[int, ...]
     pilot_seeds: tuple[int, ...]
     time_limit: float
+    memory_limit: float
     entries: tuple[tuple[str, Spec], ...]
     skipped: dict[str, str]
     hash: str
@@ -111,6 +114,7 @@ class Sweep:
                 seeds=seeds,
                 pilot_seeds=pilot_seeds,
                 time_limit=check_positive(content.get("time_limit", 600.0), "time_limit"),
+                memory_limit=check_positive(content.get("memory_limit", 8.0), "memory_limit"),
                 entries=expand_blocks(content, len(seeds) + len(pilot_seeds)),
                 skipped=skipped_methods(content),
                 hash=fingerprint(content),

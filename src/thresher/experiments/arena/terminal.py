@@ -12,7 +12,7 @@ from thresher.experiments.arena.runner import missing_tables, run_sweep
 from thresher.experiments.arena.summary import COLUMNS, Summary, write, write_strength
 from thresher.experiments.arena.sweep import Sweep
 from thresher.rendering.progress import plain_lines, progress
-from thresher.rendering.text import Column, format_columns
+from thresher.rendering.text import Column, format_columns, say
 from thresher.wording import count
 
 _SHOWN = ("median_error", "ratio", "error_90", "n_labels", "seconds", "n_unfinished")
@@ -36,7 +36,7 @@ def runnable(sweeps: Sequence[Sweep], data_dir: Path | None) -> list[Sweep]:
         remark = f"sweep {sweep.name} needs --data-dir DIR, a folder with the tables {tables}"
         if len(sweeps) == 1:
             raise ValueError(remark)
-        print(f"thresher: skipped: {remark}", file=sys.stderr)
+        say(f"thresher: skipped: {remark}", file=sys.stderr)
     return kept
 
 
@@ -55,13 +55,13 @@ def run_and_print(sweep: Sweep, folder: Path, *, retry: bool = False, **options:
     ThresherError, DamagedFile, ValueError : see `run_sweep`
     """
     before = _recorded(sweep, folder)
-    print(sweep.title)
+    say(sweep.title)
     for name, need in sweep.skipped.items():
-        print(f"skipping {name}: it needs {need}")
+        say(f"skipping {name}: it needs {need}")
     n_runs, text = sweep.n_runs, f"{count(len(before.runs))} already recorded"
     if retry:
         text += f", {count((~before.runs['is_finished']).sum())} of them to be repeated"
-    print(f"{count(n_runs)} runs, {text}", end="\n\n", flush=True)
+    say(f"{count(n_runs)} runs, {text}", end="\n\n")
     try:
         with progress("runs", n_runs, otherwise=plain_lines("runs", n_runs)) as move:
             options |= {"retry": retry, "observe": lambda _, n_left: move(n_runs - n_left)}
@@ -69,11 +69,11 @@ def run_and_print(sweep: Sweep, folder: Path, *, retry: bool = False, **options:
     except KeyboardInterrupt:
         saved = f"{count(len(_recorded(sweep, folder).runs))} of {count(sweep.n_runs)} runs"
         remark = f"{saved} are recorded in {folder}; the same command continues from there"
-        print(f"thresher: {remark}", file=sys.stderr)
+        say(f"thresher: {remark}", file=sys.stderr)
         raise
     summary = Summary.of(sweep.name, sweep, records)
-    print(format_summary(summary), end="\n\n")
-    print(f"Records: {folder / NAME}")
+    say(format_summary(summary), end="\n\n")
+    say(f"Records: {folder / NAME}")
     return summary
 
 

@@ -19,6 +19,7 @@ from thresher.validation import (
     check_vector,
     generator_from,
     is_sparse,
+    refuse_masked,
     require_in_memory,
 )
 
@@ -214,6 +215,7 @@ def _moderate(rows: Rows) -> Rows:
 
 
 def _signs(y: Any, n_rows: int) -> FloatArray:
+    refuse_masked(y, "y")
     labels = np.asarray(y)
     if labels.ndim != 1 or labels.size != n_rows:
         raise ValueError(
