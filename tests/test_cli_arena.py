@@ -225,19 +225,11 @@ def test_ctrl_c_says_what_is_recorded_and_the_same_command_goes_on(
 
 
 def test_progress_goes_to_a_terminal_on_stderr_and_nowhere_else(
-    tmp_path: Path, call_cli, monkeypatch
+    tmp_path: Path, call_cli_at_terminal, monkeypatch
 ) -> None:
-    pty = pytest.importorskip("pty")
-    pytest.importorskip("rich")
     write_tiny(tmp_path, n_seeds=2)
-    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(processes, "run_here", run_inline)
-    ours, theirs = pty.openpty()
-    with os.fdopen(theirs, "w") as terminal, redirect_stderr(terminal):
-        done = call_cli("arena run tiny.toml --out out --jobs 1", tmp_path)
-        terminal.flush()
-        shown = os.read(ours, 1_000_000)
-    os.close(ours)
+    done, shown = call_cli_at_terminal("arena run tiny.toml --out out --jobs 1", tmp_path)
     assert done.returncode == 0
     assert b"runs" in shown
     assert b"/2" in shown
