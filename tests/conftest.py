@@ -9,7 +9,9 @@ import pickle
 import shlex
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -82,7 +84,7 @@ Command = Callable[[str, Path], "subprocess.CompletedProcess[str]"]
 def call_cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     """`thresher` with these arguments in this folder, in our own process: its start takes longest.
 
-    Whatever needs a terminal, an interrupt or missing modules is run in a process instead.
+    Whatever needs an interrupt is run in a process instead.
     """
     from thresher import cli  # not before the threads are counted
 
@@ -97,6 +99,35 @@ def call_cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
         return subprocess.CompletedProcess(arguments, code, told.out, told.err)
 
     return call
+
+
+@pytest.fixture
+def call_cli_at_terminal(
+    call_cli: Command, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str, Path], tuple[subprocess.CompletedProcess[str], bytes]]:
+    """The same, and what a terminal shows if standard error, and nothing else, leads to one."""
+    pty = pytest.importorskip("pty")
+    pytest.importorskip("rich")
+    monkeypatch.setenv("TERM", "xterm")
+
+    def call(arguments: str, folder: Path) -> tuple[subprocess.CompletedProcess[str], bytes]:
+        ours, theirs = pty.openpty()
+        with os.fdopen(theirs, "w") as terminal, redirect_stderr(terminal):
+            done = call_cli(arguments, folder)
+            terminal.flush()
+            shown = os.read(ours, 1_000_000)
+        os.close(ours)
+        return done, shown
+
+    return call
+
+
+@pytest.fixture
+def _without_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if neither Matplotlib nor Rich were installed."""
+    for name in {*sys.modules, "matplotlib", "rich"}:
+        if name.partition(".")[0] in ("matplotlib", "rich"):
+            monkeypatch.setitem(sys.modules, name, None)
 
 
 @pytest.fixture(scope="session")

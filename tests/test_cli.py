@@ -7,7 +7,6 @@ import io
 import os
 import re
 import subprocess
-import sys
 import sysconfig
 import tomllib
 import warnings
@@ -85,10 +84,8 @@ def test_the_demo_finds_the_attackers_rows(shown):
     assert int(n_found) >= 0.9 * int(n_least)
 
 
+@pytest.mark.usefixtures("_without_extras")
 def test_the_demo_without_extras_says_how_to_get_the_pictures(tmp_path, monkeypatch, call_cli):
-    for name in [*sys.modules, "matplotlib", "rich"]:
-        if name.partition(".")[0] in ("matplotlib", "rich"):
-            monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setattr(demo, "compare", lambda _: np.full((3, 7), 0.05))  # told alike
     monkeypatch.setattr(demo, "examine", examine_quickly)
     done = call_cli("demo --out here", tmp_path)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
-import os
 import shlex
 import signal
 import subprocess
-import sys
-import sysconfig
-from contextlib import redirect_stderr
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,22 +17,9 @@ from thresher import cli, plan
 from thresher.experiments import load_runs
 from thresher.simulate import ADVERSARIES, LabelFlip
 
-SCRIPT = Path(sysconfig.get_path("scripts")) / "thresher"
-ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "80"}
 SIMULATE = "simulate --features 60 --sparsity 3 --seeds 2 --label-budget 120"
 SMALL = shlex.split(SIMULATE)
 QUESTION = "plan --features 500 --sparsity 10 --error 0.01"
-
-
-def thresher(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(SCRIPT), *arguments],
-        cwd=folder,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
 
 
 def refuse_constant(name: str) -> None:
@@ -75,8 +60,11 @@ def simulated(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[subprocess.CompletedProcess[str], Path]:
     folder = tmp_path_factory.mktemp("simulate")
-    done = thresher(*SMALL, "--json", "runs.json", "--figure", "runs.png", folder=folder)
-    return done, folder
+    command = [*SMALL, "--json", "runs.json", "--figure", "runs.png"]
+    told, said = io.StringIO(), io.StringIO()
+    with chdir(folder), redirect_stdout(told), redirect_stderr(said):
+        code = cli.main(command)
+    return subprocess.CompletedProcess(command, code, told.getvalue(), said.getvalue()), folder
 
 
 def test_simulate_succeeds_and_says_nothing_on_stderr(simulated) -> None:
@@ -120,17 +108,9 @@ def test_another_method_may_learn(tmp_path: Path, call_cli) -> None:
 
 
 def test_progress_goes_to_a_terminal_on_stderr_and_nowhere_else(
-    tmp_path: Path, call_cli, monkeypatch
+    tmp_path: Path, call_cli_at_terminal
 ) -> None:
-    pty = pytest.importorskip("pty")
-    pytest.importorskip("rich")
-    monkeypatch.setenv("TERM", "xterm")
-    ours, theirs = pty.openpty()
-    with os.fdopen(theirs, "w") as terminal, redirect_stderr(terminal):
-        done = call_cli(SIMULATE, tmp_path)
-        terminal.flush()
-        shown = os.read(ours, 1_000_000)
-    os.close(ours)
+    done, shown = call_cli_at_terminal(SIMULATE, tmp_path)
     assert done.returncode == 0
     assert b"phases" in shown
     assert "\x1b[" not in done.stdout
@@ -221,19 +201,9 @@ def test_an_interrupt_says_what_is_saved(monkeypatch, capsys, tmp_path) -> None:
     assert [run.seed for run in load_runs(path)] == [0]
 
 
-def test_a_figure_without_matplotlib_is_refused_before_the_work(tmp_path: Path) -> None:
-    code = (
-        "import sys; sys.modules.update(matplotlib=None, rich=None); "
-        "from thresher.cli import main; sys.exit(main(sys.argv[1:]))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *SMALL, "--figure", "runs.png"],
-        cwd=tmp_path,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+@pytest.mark.usefixtures("_without_extras")
+def test_a_figure_without_matplotlib_is_refused_before_the_work(tmp_path: Path, call_cli) -> None:
+    done = call_cli(f"{SIMULATE} --figure runs.png", tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert 'pip install "thresher[plot]"' in done.stderr
 

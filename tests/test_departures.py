@@ -9,6 +9,7 @@ import re
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,7 @@ def planted_table() -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
+@cache
 def phases_of(schedule: PracticalSchedule, **options: Any) -> tuple[PhaseOutcome, ...]:
     """The phases of an active run on the table."""
     X, y = planted_table()
@@ -117,6 +119,7 @@ def phases_of(schedule: PracticalSchedule, **options: Any) -> tuple[PhaseOutcome
     return learn_actively(X[12:], lambda ids, _: y[12:][ids], schedule=schedule, **asked).phases_
 
 
+@cache
 def table_phases(**switches: bool) -> tuple[PhaseOutcome, ...]:
     """The phases of a run on the table with its labels."""
     X, y = planted_table()
@@ -124,6 +127,7 @@ def table_phases(**switches: bool) -> tuple[PhaseOutcome, ...]:
     return learn_from_table(X[12:], y[12:], TASK, schedule)
 
 
+@cache
 def classifier(**switches: Any) -> HalfspaceClassifier:
     return HalfspaceClassifier(2, 0.1, random_state=0, **switches).fit(*planted_table())
 

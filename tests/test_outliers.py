@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tracemalloc
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
@@ -38,10 +39,10 @@ UNIT = {"l2_radius": 1.0, "l1_radius": 2.0}
 BUDGET = {**UNIT, "outlier_fraction": 0.05}
 # A limit on the variance, and the share of rows that may be outliers.
 LIMITS_AND_FRACTIONS = [
-    (None, 0.0),
     (None, 0.05),
     (None, 0.999),
     (1.0, 0.05),
+    pytest.param(None, 0.0, marks=pytest.mark.slow),
     pytest.param(1.0, 0.0, marks=pytest.mark.slow),
     pytest.param(1.0, 0.999, marks=pytest.mark.slow),
 ]
@@ -63,13 +64,20 @@ def check_random_problem(seed: int) -> None:
     assert 0 <= answer.variance_lower <= answer.variance_upper
 
 
-@pytest.mark.parametrize("seed", range(12))
+# The fourth is undecided after all rounds, which takes as long as all others.
+SEEDS = [
+    pytest.param(seed, marks=pytest.mark.slow) if seed == 4 or seed >= 10 else seed
+    for seed in range(40)
+]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_every_answer_to_a_random_problem_is_proven(seed: int) -> None:
     check_random_problem(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12, 340))
+@pytest.mark.parametrize("seed", range(40, 340))
 def test_every_answer_to_three_hundred_random_problems_is_proven(seed: int) -> None:
     check_random_problem(seed)
 
@@ -221,13 +229,13 @@ def check_overloaded_problem(seed: int) -> None:
     assert proves_removal(X, answer, **arguments)
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(6))
 def test_more_planted_rows_than_the_budget_are_proven_infeasible(seed: int) -> None:
     check_overloaded_problem(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(15, 115))
+@pytest.mark.parametrize("seed", range(6, 115))
 def test_a_hundred_problems_beyond_the_budget_are_proven_infeasible(seed: int) -> None:
     check_overloaded_problem(seed)
 
@@ -250,13 +258,13 @@ def check_problem_within_budget(seed: int) -> None:
     assert proves_removal(X, answer, **arguments)
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(6))
 def test_a_problem_within_the_budget_is_never_called_infeasible(seed: int) -> None:
     check_problem_within_budget(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(15, 225))
+@pytest.mark.parametrize("seed", range(6, 225))
 def test_two_hundred_problems_within_the_budget_are_never_called_infeasible(seed: int) -> None:
     check_problem_within_budget(seed)
 
@@ -484,7 +492,7 @@ def word_rows(n: int = 400, d: int = 1500, seed: int = 0) -> sp.csr_array:
 
 
 @pytest.mark.parametrize("limit", [None, 2.0, 20.0])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
 def test_word_rows_are_proven_in_few_columns(seed: int, limit: float | None) -> None:
     X = word_rows(seed=seed)
     answer = remove_outliers(X, max_variance=limit, **WORDS)
@@ -496,7 +504,7 @@ def test_word_rows_are_proven_in_few_columns(seed: int, limit: float | None) -> 
     assert answer.factor.shape[0] == 1500
 
 
-@pytest.mark.parametrize("tolerance", [0.05, 0.2])
+@pytest.mark.parametrize("tolerance", [pytest.param(0.05, marks=pytest.mark.slow), 0.2])
 def test_word_rows_have_the_bounds_of_the_same_rows_made_dense(tolerance: float) -> None:
     X = word_rows()
     sparse = remove_outliers(X, tolerance=tolerance, **WORDS)
@@ -521,6 +529,7 @@ def test_rows_planted_in_columns_that_hold_nothing_else_lose_their_weight() -> N
     assert proves_removal(X, answer, **WORDS)
 
 
+@cache
 def wide_hostile_rows() -> dict[str, Any]:
     rng = np.random.default_rng(0)
     words, zeros = word_rows(n=60, d=700), sp.csr_array((60, 700))
@@ -563,14 +572,7 @@ def test_a_row_too_large_to_square_is_removed_from_wide_sparse_rows() -> None:
     assert proves_removal(X, answer, **WORDS)
 
 
-# The fourth is undecided after all rounds, which takes as long as all others; it is proven above.
-@pytest.mark.parametrize(
-    "seed",
-    [
-        pytest.param(seed, marks=pytest.mark.slow) if seed == 4 or seed >= 12 else seed
-        for seed in range(40)
-    ],
-)
+@pytest.mark.parametrize("seed", SEEDS)
 def test_random_problems_are_proven_however_few_columns_are_kept(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -627,13 +629,13 @@ def test_where_signs_matter_the_moment_of_few_columns_is_dense(monkeypatch) -> N
 
 
 def test_wide_sparse_rows_take_no_memory_for_their_zeros() -> None:
-    X = word_rows(n=1000, d=20_000)
+    X = word_rows(n=500, d=20_000)
     tracemalloc.start()
     answer = remove_outliers(X, tolerance=0.2, **WORDS)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert answer.columns is not None
-    assert peak < 8 * 1000 * 20_000 / 2  # bytes of the same rows made dense, let alone d×d
+    assert peak < 8 * 500 * 20_000 / 2  # bytes of the same rows made dense, let alone d×d
 
 
 # -- hostile input ---------------------------------------------------------------------------
@@ -769,7 +771,6 @@ def test_hostile_input_gives_a_typed_error_or_a_proven_answer(data: st.DataObjec
     assert proves_removal(rows, answer, **arguments)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     X=arrays(
         np.float64, st.tuples(st.integers(1, 20), st.integers(1, 6)), elements=st.floats(-9, 9)

@@ -285,7 +285,6 @@ class _Question:
         limit = None if self.limit is None else self.limit / (self.l2_radius * scaled.scale) ** 2
         return CutSearch(scaled, screen, ratio, limit, gap, weights)
 
-    @one_blas_thread()
     def certified(self, search: CutSearch) -> OutlierRemoval:
         """The answer at the end of a search, each bound accepted by the independent checker."""
         r, d, scale, screen = self.l2_radius, self.rows.shape[1], search.scaled.scale, search.screen
@@ -357,7 +356,8 @@ def _proven_upper(
     upper = proven_upper(gram, multiplier, search.l1_radius, **errors)
     if is_sparse(gram) or not search.variance <= goal < upper:
         return upper, multiplier
-    closer = tighten(gram, clip, search.l1_radius, target=goal, rest=errors["rest"])
+    with one_blas_thread():
+        closer = tighten(gram, clip, search.l1_radius, target=goal, rest=errors["rest"])
     if closer is None:
         return upper, multiplier
     tighter = proven_upper(gram, closer, search.l1_radius, **errors)

@@ -6,6 +6,7 @@ import copy
 import pickle
 import tracemalloc
 import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,13 @@ from thresher.learning import TheorySchedule
 from thresher.validation import seed_from
 
 TABLE = table()
-MODEL = fitted(TABLE.X, TABLE.y)
 NAMES = [f"column {j}" for j in range(8)]
+
+
+@cache
+def reference() -> HalfspaceClassifier:
+    """A model that many tests look at, fitted once."""
+    return quick(TABLE.X, TABLE.y)
 
 
 def same(one: HalfspaceClassifier, other: HalfspaceClassifier) -> bool:
@@ -41,18 +47,18 @@ def same(one: HalfspaceClassifier, other: HalfspaceClassifier) -> bool:
 
 
 def test_models_of_different_rows_are_not_the_same() -> None:
-    assert not same(MODEL, fitted(TABLE.X[1:], TABLE.y[1:]))
+    assert not same(reference(), quick(TABLE.X[1:], TABLE.y[1:]))
 
 
 # -- what is learned -------------------------------------------------------------------------
 
 
 def test_the_features_that_matter_are_found() -> None:
-    assert MODEL.support_.tolist() == np.flatnonzero(TABLE.target).tolist()
+    assert reference().support_.tolist() == np.flatnonzero(TABLE.target).tolist()
 
 
 def test_training_rows_are_classified() -> None:
-    assert MODEL.score(TABLE.X, TABLE.y) > 0.95
+    assert reference().score(TABLE.X, TABLE.y) > 0.95
 
 
 def test_an_intercept_is_learned() -> None:
@@ -67,13 +73,13 @@ def test_without_an_intercept_the_boundary_passes_through_the_medians() -> None:
 
 def test_the_decision_is_linear_within_the_reach() -> None:
     near = np.clip(TABLE.X, -0.9, 0.9)
-    expected = near @ MODEL.coef_[0] + MODEL.intercept_[0]
-    assert np.allclose(MODEL.decision_function(near), expected, atol=1e-12)
+    expected = near @ reference().coef_[0] + reference().intercept_[0]
+    assert np.allclose(reference().decision_function(near), expected, atol=1e-12)
 
 
 def test_an_entry_beyond_the_reach_counts_as_the_nearest_within() -> None:
     far, farther = (np.full((1, 8), size) for size in (1e3, 1e300))
-    assert MODEL.decision_function(far) == MODEL.decision_function(farther)
+    assert reference().decision_function(far) == reference().decision_function(farther)
 
 
 def test_without_scaling_the_decision_is_linear_everywhere() -> None:
@@ -85,7 +91,7 @@ def test_without_scaling_the_decision_is_linear_everywhere() -> None:
 @pytest.mark.parametrize("factor", [1e-6, 1e6])
 def test_without_scaling_a_table_of_another_size_is_learned_all_the_same(factor: float) -> None:
     model = quick(factor * TABLE.X, TABLE.y, scale=False)
-    assert model.support_.tolist() == MODEL.support_.tolist()
+    assert model.support_.tolist() == reference().support_.tolist()
     assert model.score(factor * TABLE.X, TABLE.y) > 0.9
 
 
@@ -112,8 +118,8 @@ def test_all_means_as_many_features_as_there_are(sparsity: int) -> None:
 )
 def test_any_two_labels_will_do(labels: tuple[Any, Any]) -> None:
     y = np.array(labels)[(TABLE.y > 0).astype(int)]
-    model = fitted(TABLE.X, y)
-    assert model.coef_.tobytes() == MODEL.coef_.tobytes()
+    model = quick(TABLE.X, y)
+    assert model.coef_.tobytes() == reference().coef_.tobytes()
     assert model.classes_.tolist() == list(labels)
     assert (model.predict(TABLE.X) == y).mean() > 0.95
 
@@ -125,7 +131,7 @@ def test_labels_of_a_frame_keep_their_kind() -> None:
 
 def test_the_second_label_is_the_positive_side() -> None:
     y = np.where(TABLE.y > 0, "a", "b")
-    assert angle(fitted(TABLE.X, y).coef_, -MODEL.coef_) < 1e-6
+    assert angle(quick(TABLE.X, y).coef_, -reference().coef_) < 1e-6
 
 
 @pytest.mark.parametrize(
@@ -157,11 +163,11 @@ def test_labels_that_are_not_of_two_kinds_are_refused(y: Any, message: str) -> N
     ids=["pandas", "polars", "list", "fortran"],
 )
 def test_every_kind_of_table_gives_the_same_model(kind: Any) -> None:
-    assert same(fitted(kind(TABLE.X), TABLE.y), MODEL)
+    assert same(quick(kind(TABLE.X), TABLE.y), reference())
 
 
 def test_single_precision_gives_about_the_same_model() -> None:
-    assert angle(fitted(TABLE.X.astype(np.float32), TABLE.y).coef_, MODEL.coef_) < 1e-3
+    assert angle(quick(TABLE.X.astype(np.float32), TABLE.y).coef_, reference().coef_) < 1e-3
 
 
 def test_without_scaling_a_sparse_table_gives_the_same_model() -> None:
@@ -177,9 +183,9 @@ def test_with_scaling_a_sparse_table_is_centered_at_zero() -> None:
 
 
 def test_with_scaling_a_sparse_table_gives_the_same_features() -> None:
-    model = fitted(TABLE.csr, TABLE.y)
-    assert model.support_.tolist() == MODEL.support_.tolist()
-    assert angle(model.coef_, MODEL.coef_) < 0.1
+    model = quick(TABLE.csr, TABLE.y)
+    assert model.support_.tolist() == reference().support_.tolist()
+    assert angle(model.coef_, reference().coef_) < 0.1
 
 
 @pytest.mark.parametrize("scale", [True, False])
@@ -202,7 +208,7 @@ def test_feature_names_are_checked() -> None:
 
 def test_another_number_of_columns_is_refused() -> None:
     with pytest.raises(ValueError, match=r"X has 7 features, but .* expecting 8"):
-        MODEL.predict(TABLE.X[:, :7])
+        reference().predict(TABLE.X[:, :7])
 
 
 def test_missing_values_are_counted_by_the_name_of_their_column() -> None:
@@ -255,9 +261,9 @@ def test_a_tiny_table_is_learned_without_a_crash(n_rows: int, n_features: int) -
 
 
 def test_trust_is_one_number_from_zero_to_one_for_each_row() -> None:
-    assert MODEL.row_weights_.shape == (200,)
-    assert MODEL.row_weights_.min() >= 0
-    assert MODEL.row_weights_.max() <= 1
+    assert reference().row_weights_.shape == (200,)
+    assert reference().row_weights_.min() >= 0
+    assert reference().row_weights_.max() <= 1
 
 
 def test_planted_rows_are_trusted_less() -> None:
@@ -328,7 +334,7 @@ def test_zero_means_false(name: str) -> None:
 )
 def test_every_source_of_randomness_is_accepted(random_state: Any) -> None:
     model = quick(TABLE.X, TABLE.y, random_state=random_state)
-    assert model.support_.tolist() == MODEL.support_.tolist()
+    assert model.support_.tolist() == reference().support_.tolist()
 
 
 @pytest.mark.parametrize(
@@ -360,25 +366,27 @@ def test_predicting_before_fitting_is_refused() -> None:
 
 
 def test_a_pickled_model_predicts_the_same() -> None:
-    again = pickle.loads(pickle.dumps(MODEL))
-    assert same(again, MODEL)
-    assert np.array_equal(again.predict(TABLE.X), MODEL.predict(TABLE.X))
+    again = pickle.loads(pickle.dumps(reference()))
+    assert same(again, reference())
+    assert np.array_equal(again.predict(TABLE.X), reference().predict(TABLE.X))
 
 
 def test_a_clone_has_the_parameters_alone() -> None:
-    copied = clone(MODEL)
-    assert copied.get_params() == MODEL.get_params()
+    copied = clone(reference())
+    assert copied.get_params() == reference().get_params()
     assert not hasattr(copied, "coef_")
 
 
 def test_a_copy_is_a_model_of_its_own() -> None:
-    copied = copy.deepcopy(MODEL)
+    copied = copy.deepcopy(reference())
     copied.fit(-TABLE.X, TABLE.y)
-    assert angle(copied.coef_, -MODEL.coef_) < 1e-6
+    assert angle(copied.coef_, -reference().coef_) < 1e-6
 
 
 def test_it_ends_a_pipeline() -> None:
-    pipeline = make_pipeline(FunctionTransformer(np.negative), HalfspaceClassifier(2, 0.02))
+    pipeline = make_pipeline(
+        FunctionTransformer(np.negative), HalfspaceClassifier(2, 0.02, schedule=QUICK)
+    )
     assert pipeline.fit(TABLE.X, TABLE.y).score(TABLE.X, TABLE.y) > 0.95
 
 
@@ -397,9 +405,9 @@ def test_it_is_cross_validated_with_and_without_metadata_routing(routing: bool) 
         assert scores.min() > 0.8
 
 
-@pytest.mark.parametrize("model", [HalfspaceClassifier(), MODEL], ids=["new", "fitted"])
-def test_it_has_a_page_of_its_own_in_notebooks(model: HalfspaceClassifier) -> None:
-    assert "HalfspaceClassifier" in model._repr_html_()
+@pytest.mark.parametrize("make", [HalfspaceClassifier, reference], ids=["new", "fitted"])
+def test_it_has_a_page_of_its_own_in_notebooks(make: Any) -> None:
+    assert "HalfspaceClassifier" in make()._repr_html_()
 
 
 @pytest.mark.parametrize("estimator", [HalfspaceClassifier(), HalfspaceClassifierCV()])
@@ -408,7 +416,7 @@ def test_a_lazy_frame_has_to_be_collected(estimator: Any) -> None:
     with pytest.raises(TypeError, match="X must be in memory, got a LazyFrame"):
         estimator.fit(lazy, TABLE.y)
     with pytest.raises(TypeError, match="collect the lazy frame first"):
-        MODEL.predict(lazy)
+        reference().predict(lazy)
 
 
 @pytest.mark.parametrize("sparsity", [2, "all"])

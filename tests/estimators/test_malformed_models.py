@@ -30,6 +30,11 @@ def holding(content: str | bytes) -> Make:
     return lambda path: path.write_bytes(data)
 
 
+def holding_much(make: Callable[[], str]) -> Make:
+    """The same for a text that is not made before it is needed."""
+    return lambda path: path.write_text(make())
+
+
 def many(unit: str) -> str:
     """A list of one value again and again, just below the largest size of a file."""
     return "[" + ",".join([unit] * ((MAX_BYTES - 2_000) // (len(unit) + 1))) + "]"
@@ -212,29 +217,41 @@ def sparse_file(n_bytes: int) -> Make:
 
 TOO_MANY = "more commas, colons or brackets"
 BOMBS: dict[str, tuple[Make, str]] = {
-    "many lists": (holding(text_with("provenance", f'{{"a": {many("[]")}}}')), TOO_MANY),
-    "many objects": (holding(text_with("provenance", f'{{"a": {many("{}")}}}')), TOO_MANY),
-    "many commas": (holding(text_with("provenance", f'{{"a": {many("1")}}}')), TOO_MANY),
+    "many lists": (
+        holding_much(lambda: text_with("provenance", f'{{"a": {many("[]")}}}')),
+        TOO_MANY,
+    ),
+    "many objects": (
+        holding_much(lambda: text_with("provenance", f'{{"a": {many("{}")}}}')),
+        TOO_MANY,
+    ),
+    "many commas": (
+        holding_much(lambda: text_with("provenance", f'{{"a": {many("1")}}}')),
+        TOO_MANY,
+    ),
     "many keys": (
-        holding("{" + ",".join(f'"{i:x}":1' for i in range(MAX_MARKS + 1)) + "}"),
+        holding_much(lambda: "{" + ",".join(f'"{i:x}":1' for i in range(MAX_MARKS + 1)) + "}"),
         TOO_MANY,
     ),
     "many keys, one of them twice": (
-        holding("{" + ",".join(f'"{i:x}":1' for i in range(300_000)) + ',"0":1}'),
+        holding_much(lambda: "{" + ",".join(f'"{i:x}":1' for i in range(300_000)) + ',"0":1}'),
         "duplicate key '0'",
     ),
     "many weights": (
-        holding(text_with("weights", many("1.2345678901234567"))),
+        holding_much(lambda: text_with("weights", many("1.2345678901234567"))),
         "weights must have length 2",
     ),
     "many names": (
-        holding(text_with("feature_names", many('"abcdefghijklmno"'))),
+        holding_much(lambda: text_with("feature_names", many('"abcdefghijklmno"'))),
         "feature_names must have length 4",
     ),
-    "many long numbers": (holding(text_with("support", many("1" * 4_000))), "too large"),
-    "many quotes": (holding('"' + '\\"' * (MAX_BYTES // 2 - 10)), NOT_JSON),
-    "many spaces": (holding(" " * MAX_BYTES), NOT_JSON),
-    "many digits": (holding("1" * MAX_BYTES), "digits"),
+    "many long numbers": (
+        holding_much(lambda: text_with("support", many("1" * 4_000))),
+        "too large",
+    ),
+    "many quotes": (holding_much(lambda: '"' + '\\"' * (MAX_BYTES // 2 - 10)), NOT_JSON),
+    "many spaces": (holding_much(lambda: " " * MAX_BYTES), NOT_JSON),
+    "many digits": (holding_much(lambda: "1" * MAX_BYTES), "digits"),
     "a byte too many": (sparse_file(MAX_BYTES + 1), "it has 16,777,217 bytes"),
     "a trillion bytes": (sparse_file(2**40), "a model at most 16,777,216"),
 }
@@ -263,7 +280,13 @@ CASES: dict[str, tuple[Make, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+LONG = ("many weights", "many long numbers")  # the fast tests have many names
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in CASES],
+)
 def test_what_is_not_a_model_is_refused_with_the_reason(name: str, tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     make, reason = CASES[name]

@@ -7,6 +7,7 @@ import builtins
 import importlib
 import inspect
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -207,7 +208,7 @@ def test_any_numbers_give_finite_scores_or_an_error(
 
 
 class Watch:
-    """Notes what is imported, evaluated or otherwise worth an audit event, while it is on.
+    """Notes what this thread imports, evaluates or causes in audit events, while it is on.
 
     An audit hook cannot be taken away again, only turned off.
     """
@@ -215,10 +216,12 @@ class Watch:
     def __init__(self) -> None:
         self.events: list[str] = []
         self.is_on = False
+        self.thread = threading.get_ident()
         sys.addaudithook(self.hear)
 
     def hear(self, event: str, _: object) -> None:
-        if self.is_on and event not in ("open", "object.__getattr__"):
+        is_ours = self.is_on and threading.get_ident() == self.thread
+        if is_ours and event not in ("open", "object.__getattr__"):
             self.events.append(event)
 
     def note(self, name: str) -> Any:

@@ -86,11 +86,14 @@ def test_the_first_band_is_everything_and_the_others_are_not(run: SimulatedRun) 
     assert all(phase.band_width is not None for phase in others)
 
 
+@pytest.mark.parametrize("seeds", [(2,), pytest.param((0, 1, 2), marks=pytest.mark.slow)], ids=str)
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-def test_clean_rows_are_learned_whatever_the_distribution(distribution: str) -> None:
+def test_clean_rows_are_learned_whatever_the_distribution(
+    distribution: str, seeds: tuple[int, ...]
+) -> None:
     spec = replace(CLEAN, distribution=distribution)
-    errors = [run_simulation(spec, seed=seed).error for seed in range(3)]
-    assert sorted(error for error in errors if error is not None)[1] < 0.05
+    errors = [run_simulation(spec, seed=seed).error for seed in seeds]
+    assert sorted(error for error in errors if error is not None)[len(seeds) // 2] < 0.05
 
 
 def test_without_noise_nothing_is_dirty() -> None:

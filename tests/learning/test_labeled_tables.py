@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,12 @@ def learned(schedule: PracticalSchedule = AWARE, **options: Any) -> tuple[PhaseO
     return learn_from_table(TABLE.X, TABLE.y, TASK, schedule, **options)
 
 
+@cache
+def whole() -> tuple[PhaseOutcome, ...]:
+    """The run that many tests look at."""
+    return learned()
+
+
 @pytest.mark.parametrize("schedule", [AWARE, BLIND], ids=["aware", "blind"])
 @pytest.mark.parametrize("rows", [TABLE.X, TABLE.csr], ids=["dense", "csr"])
 def test_a_clean_table_gives_its_features(rows: Any, schedule: PracticalSchedule) -> None:
@@ -48,13 +55,13 @@ def test_blind_to_labels_it_finds_what_the_passive_learner_finds() -> None:
 
 
 def test_every_phase_is_certified() -> None:
-    assert all(outcome.is_certified for outcome in learned())
+    assert all(outcome.is_certified for outcome in whole())
 
 
 def test_an_observer_sees_every_phase_and_can_end_it() -> None:
     seen: list[PhaseOutcome] = []
-    whole = learned(observe=seen.append)
-    assert len(seen) == len(whole) > 1
+    observed = learned(observe=seen.append)
+    assert len(seen) == len(observed) > 1
     assert len(learned(observe=lambda outcome: outcome.phase.index == 2)) == 2
 
 
@@ -77,7 +84,7 @@ def test_an_active_learner_may_be_told_every_label_first() -> None:
     learner = ActiveLearner(
         TABLE.X, sparsity=3, noise_rate=0.02, schedule=AWARE, random_state=0
     ).learn_from(lambda ids, _: TABLE.y[ids])
-    assert float(learner.halfspace_ @ learned()[-1].halfspace) > 1 - 1e-3
+    assert float(learner.halfspace_ @ whole()[-1].halfspace) > 1 - 1e-3
 
 
 # -- what labels tell ------------------------------------------------------------------------
@@ -87,7 +94,9 @@ def trust_of_planted(attack: str, schedule: PracticalSchedule) -> float:
     """The mean weight of planted rows in the first phase."""
     table = poison(TABLE.X, TABLE.y, attack=attack, fraction=0.1, random_state=0)
     schedule = replace(schedule, min_unlabeled=len(table.y), max_unlabeled=len(table.y))
-    first = learn_from_table(table.X, table.y, replace(TASK, noise_rate=0.1), schedule)[0]
+    (first,) = learn_from_table(
+        table.X, table.y, replace(TASK, noise_rate=0.1), schedule, observe=lambda _: True
+    )
     weights = np.where(first.is_left_out, 0.0, first.row_weights)
     return float(weights[table.is_planted].mean())
 
@@ -106,7 +115,7 @@ def test_trust_does_not_come_back() -> None:
 
 
 def test_least_trust_is_that_of_the_phases_that_looked_at_a_row() -> None:
-    first, *_ = learned()
+    first, *_ = whole()
     some = replace(first, row_ids=np.array([7, 3]), row_weights=np.array([0.5, 0.25]))
     other = replace(first, row_ids=np.array([3, 9]), row_weights=np.array([0.75, 0.0]))
     trust = least_trust((some, other), np.array([9, 3, 4, 7]))
@@ -132,7 +141,7 @@ def test_rows_on_the_right_side_are_not_left_out() -> None:
 
 def test_learning_ends_where_an_adversary_might_own_the_band() -> None:
     wide = learn_from_table(TABLE.X, TABLE.y, replace(TASK, noise_rate=0.2), AWARE)
-    assert len(wide) < len(learned())
+    assert len(wide) < len(whole())
 
 
 def test_never_more_than_half_of_a_class_is_left_out() -> None:

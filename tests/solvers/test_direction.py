@@ -54,13 +54,13 @@ def check_random_gram(seed: int) -> None:
     assert LiftedRegion(**radii).contains(answer.lifted)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_every_answer_on_a_random_matrix_is_proven(seed: int) -> None:
     check_random_gram(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(40, 340))
+@pytest.mark.parametrize("seed", range(20, 340))
 def test_every_answer_on_three_hundred_random_matrices_is_proven(seed: int) -> None:
     check_random_gram(seed)
 
@@ -246,13 +246,13 @@ def check_against_cone_solvers(seed: int) -> None:
         assert maximum * (1 - accuracy) <= answer.upper
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_two_cone_solvers_end_inside_the_proven_interval(seed: int) -> None:
     check_against_cone_solvers(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12, 112))
+@pytest.mark.parametrize("seed", range(6, 112))
 def test_two_cone_solvers_end_inside_a_hundred_proven_intervals(seed: int) -> None:
     check_against_cone_solvers(seed)
 
@@ -287,8 +287,8 @@ def test_weights_mean_the_same_as_repeated_rows(n: int) -> None:
 
 
 def test_few_rows_under_a_wide_l1_ball_need_no_large_matrix() -> None:
-    X = np.random.default_rng(0).standard_normal((10, 20_000))
-    answer = worst_direction_of_rows(X, l2_radius=1.0, l1_radius=200.0)
+    X = np.random.default_rng(0).standard_normal((10, 8_000))
+    answer = worst_direction_of_rows(X, l2_radius=1.0, l1_radius=100.0)
     expected = np.linalg.eigvalsh(X @ X.T / 10)[-1]
     assert answer.status == "converged"
     assert answer.lower <= expected * (1 + 1e-12)

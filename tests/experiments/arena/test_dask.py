@@ -25,11 +25,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 SWEEP = tiny("0-3")
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    """Two Dask workers, each a process of one thread, and any free port for Dask's own page."""
+@pytest.fixture(scope="module", params=[1, pytest.param(2, marks=pytest.mark.slow)])
+def cluster(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """Dask workers, each a process of one thread, and any free port for Dask's own page."""
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        n_workers=request.param, threads_per_worker=1, processes=True, dashboard_address=":0"
     ) as cluster:
         yield cluster
 

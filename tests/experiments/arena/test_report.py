@@ -193,7 +193,7 @@ def median(case: tuple[str, str, list[str]]) -> float:
 def test_all_strengths_are_in_the_second_table(tmp_path: Path) -> None:
     sweep = make_sweep()
     records = complete(sweep)
-    page = write(tmp_path, records, sweep, draw=True)
+    page = write(tmp_path, records, sweep)
     here = select(records, noise_rate=0.05, learner="thresher")
     rows = page.rows(1)
     assert len(rows) == 2 * 4
@@ -385,7 +385,7 @@ def test_without_a_usable_spec_the_records_are_enough(text: str | None, tmp_path
 def test_sweeps_in_one_folder_are_told_one_after_the_other(tmp_path: Path) -> None:
     first, second = make_sweep(), make_sweep(name="again")
     other = Sweep.from_text(SPEC.replace("30", "40").format(pilot=""), name="other")
-    page = write(tmp_path, [*complete(first), *complete(other)], first, second, other, draw=True)
+    page = write(tmp_path, [*complete(first), *complete(other)], first, second, other)
     assert page.tags.count("h1") == 3
     # "again" asks for what "two" had already run.
     assert page.text.count("48 of 48 recorded") == 3

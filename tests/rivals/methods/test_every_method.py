@@ -14,6 +14,8 @@ from thresher.oracles import Draw, DrawRequest
 from thresher.rivals.methods import _MODULES, METHODS, Method
 from thresher.simulate import Gaussian, LinfHijack, MaliciousOracle, random_target
 
+pytestmark = pytest.mark.usefixtures("few_values_of_C")
+
 BUDGET = 300
 SMALL = {"n_features": 30, "sparsity": 3, "label_budget": BUDGET}
 TINY = {"n_features": 5, "sparsity": 2, "label_budget": 30}

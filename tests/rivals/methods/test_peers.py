@@ -74,6 +74,7 @@ def test_a_peer_holds_where_its_idea_applies(
     assert error(name, adversary, noise_rate=noise_rate, n_features=n_features) < bound
 
 
+@pytest.mark.usefixtures("few_values_of_C")
 @pytest.mark.parametrize(
     ("name", "adversary", "noise_rate", "n_features"),
     [
@@ -210,6 +211,7 @@ def test_the_package_chooses_the_rows_that_our_own_margin_sampling_chooses() -> 
     assert chosen[0] == chosen[1]
 
 
+@pytest.mark.usefixtures("few_values_of_C")
 @pytest.mark.parametrize("name", [name for name in NAMED if f"{name}-cut" in NAMED])
 def test_a_cut_peer_has_the_sparsity_it_was_given_and_is_more_exact(name: str) -> None:
     # Pilot seeds: the cut peers had between a tenth and a half of the error.
