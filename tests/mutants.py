@@ -1,0 +1,257 @@
+"""Mutation testing: small faults put into a module, and whether its own tests notice them.
+
+Run by `make mutants`. The faults are those of Cosmic Ray; each runs in a process forked from one
+that has imported the libraries, with the faulty source in place of the module. No file is changed.
+Faults that no input can show are listed, with the reason, in `equivalent_mutants.txt`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib.abc
+import importlib.util
+import os
+import resource
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+EQUIVALENT = ROOT / "tests" / "equivalent_mutants.txt"
+REQUIRED = 0.85
+CPU_SECONDS, WALL_SECONDS = 60, 300
+
+# The tests that belong to a module; the quickest first.
+OWN_TESTS = {
+    "thresher.certificates": [
+        "tests/test_certificate_allowances.py",
+        "tests/test_certificate_inputs.py",
+        "tests/test_certificates.py",
+        "tests/test_exact_forgeries.py",
+    ],
+    "thresher.learning.journal": ["tests/learning/test_journal.py"],
+    "thresher.validation": ["tests/test_validation.py", "src/thresher/validation.py"],
+}
+
+# An operator becomes one other, a comparison its neighbor and its opposite, a number its neighbors.
+BINARY = ["Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul", "FloorDiv_Mul", "Mod_Mul", "Pow_Mul"]
+BINARY += ["BitOr_BitAnd", "BitAnd_BitOr"]
+COMPARISONS = ["Lt_LtE", "Lt_GtE", "LtE_Lt", "LtE_Gt", "Gt_GtE", "Gt_LtE", "GtE_Gt", "GtE_Lt"]
+COMPARISONS += ["Eq_NotEq", "NotEq_Eq", "Is_IsNot", "IsNot_Is"]
+OPERATORS = [
+    *(f"ReplaceBinaryOperator_{name}" for name in BINARY),
+    *(f"ReplaceComparisonOperator_{name}" for name in COMPARISONS),
+    *(f"ReplaceUnaryOperator_Delete_{name}" for name in ("USub", "Invert", "Not")),
+    "AddNot",
+    "ReplaceTrueWithFalse",
+    "ReplaceFalseWithTrue",
+    "ReplaceAndWithOr",
+    "ReplaceOrWithAnd",
+    "ReplaceBreakWithContinue",
+    "ReplaceContinueWithBreak",
+    "ExceptionReplacer",
+    "NumberReplacer",
+    "RemoveDecorator",
+    "ZeroIterationForLoop",
+]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A module with one fault; the lines before and after, without spaces at their ends."""
+
+    module: str
+    number: int
+    before: str
+    after: str
+    code: CodeType
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return self.module, self.before, self.after
+
+    def __str__(self) -> str:
+        return f"{self.module} {self.number}\n- {self.before}\n+ {self.after}"
+
+
+def source_of(module: str) -> Path:
+    return ROOT / "src" / Path(*module.split(".")).with_suffix(".py")
+
+
+def mutants_of(module: str) -> Iterator[Mutant]:
+    """Every mutant that compiles and differs in more than annotations."""
+    from cosmic_ray.mutating import mutate_code
+    from cosmic_ray.plugins import get_operator
+
+    path = source_of(module)
+    source = path.read_text(encoding="utf-8")
+    seen, number = {behavior(source)}, 0
+    for name in OPERATORS:
+        occurrence = 0
+        operator = get_operator(f"core/{name}")()
+        while (mutated := mutate_code(source, operator, occurrence)) is not None:
+            occurrence += 1
+            if name == "ExceptionReplacer":
+                mutated = mutated.replace("CosmicRayTestingException", "ZeroDivisionError")
+            tree = behavior(mutated)
+            if tree is None or tree in seen:
+                continue
+            seen.add(tree)
+            number += 1
+            yield Mutant(module, number, *changed(source, mutated), compile(mutated, path, "exec"))
+
+
+def behavior(source: str) -> str | None:
+    """The syntax tree without annotations; None if there is none.
+
+    The tool takes the star before keyword-only parameters for a product, and makes it a slash.
+    """
+    try:
+        tree = ast.parse(source)
+        compile(source, "", "exec")
+    except SyntaxError:
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arguments) and node.posonlyargs:
+            return None
+        for field in ("annotation", "returns"):
+            if getattr(node, field, None) is not None:
+                setattr(node, field, ast.Constant(None))
+    return ast.dump(tree)
+
+
+def changed(source: str, mutated: str) -> tuple[str, str]:
+    """The lines in which two sources differ."""
+    before, after = source.splitlines(), mutated.splitlines()
+    start = next(i for i, pair in enumerate(zip(before, after)) if pair[0] != pair[1])
+    stop = next(i for i, (a, b) in enumerate(zip(before[::-1], after[::-1])) if a != b)
+    lines = (before[start : len(before) - stop], after[start : len(after) - stop])
+    old, new = (" ".join(" ".join(part).split()) for part in lines)
+    return old, new or "(nothing)"
+
+
+class Faulty(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports the mutant where its module is asked for."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        self.mutant = mutant
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002
+        if name != self.mutant.module:
+            return None
+        return importlib.util.spec_from_file_location(name, source_of(name), loader=self)
+
+    def exec_module(self, module: ModuleType) -> None:
+        exec(self.mutant.code, module.__dict__)
+
+
+def is_killed(mutant: Mutant | None, tests: list[str]) -> bool:
+    """Whether a test fails, or none comes to an end, with this mutant (None: as it is)."""
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+        signal.alarm(WALL_SECONDS)
+        code = 1
+        try:
+            code = run_tests(mutant, tests)
+        finally:
+            sys.stdout.flush()
+            os._exit(code)
+    return os.waitpid(child, 0)[1] != 0
+
+
+def run_tests(mutant: Mutant | None, tests: list[str]) -> int:
+    import pytest
+
+    if mutant is not None:
+        silent = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silent, 1)
+        os.dup2(silent, 2)
+        sys.meta_path.insert(0, Faulty(mutant))
+    # Assertions that are rewritten would be loaded from the module's file, past our loader.
+    plain = ["--assert=plain", "-p", "no:cacheprovider"]
+    return int(pytest.main(["-x", "-q", *plain, *tests]))
+
+
+def import_libraries() -> None:
+    """What every child would import, but nothing of Thresher."""
+    import hypothesis
+    import numpy.testing
+    import pandas
+    import pytest
+    import scipy.optimize
+    import scipy.sparse.linalg
+    import scipy.stats
+    import sklearn.base
+    import sklearn.utils.validation  # noqa: F401
+
+    assert "thresher" not in sys.modules
+
+
+def equivalents() -> dict[tuple[str, str, str], str]:
+    """The listed mutants, each with its reason."""
+    found, entry = {}, {}
+    for line in EQUIVALENT.read_text(encoding="utf-8").splitlines():
+        if line and line[0] in "@-+=":
+            entry[line[0]] = line[1:].strip()
+            if line[0] == "=":
+                found[entry["@"], entry["-"], entry["+"]] = entry["="]
+    return found
+
+
+def score(module: str, numbers: set[int]) -> bool:
+    """Run the mutants of a module, print the survivors, and say whether enough were killed."""
+    tests = [name for name in OWN_TESTS[module] if (ROOT / name).exists()]
+    if is_killed(None, tests):
+        sys.exit(f"the tests of {module} fail without a mutant")
+    known, used, outcomes = equivalents(), set(), Counter()
+    for mutant in mutants_of(module):
+        if numbers and mutant.number not in numbers:
+            continue
+        if mutant.key in known:
+            used.add(mutant.key)
+            outcomes["equivalent"] += 1
+            continue
+        killed = is_killed(mutant, tests)
+        outcomes["killed" if killed else "survived"] += 1
+        if not killed:
+            print(f"survived: {mutant}", flush=True)
+    for key in known.keys() - used:
+        if key[0] == module and not numbers:
+            print(f"listed as equivalent, but there is no such mutant: {key}")
+    n_tried = outcomes["killed"] + outcomes["survived"]
+    share = outcomes["killed"] / max(n_tried, 1)
+    print(
+        f"{module}: {outcomes['killed']} of {n_tried} killed ({share:.1%}), "
+        f"{outcomes['equivalent']} equivalent",
+        flush=True,
+    )
+    return share >= REQUIRED
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("modules", nargs="*", default=list(OWN_TESTS), metavar="MODULE")
+    parser.add_argument("--numbers", default="", help="only these mutants, such as 3,17")
+    parser.add_argument("--list", action="store_true", help="print the mutants and run none")
+    options = parser.parse_args()
+    os.chdir(ROOT)
+    if options.list:
+        for module in options.modules:
+            print(*mutants_of(module), sep="\n")
+        return
+    import_libraries()
+    numbers = {int(number) for number in options.numbers.split(",") if number}
+    if not all([score(module, numbers) for module in options.modules]):
+        sys.exit(f"fewer than {REQUIRED:.0%} of the mutants are killed")
+
+
+if __name__ == "__main__":
+    main()
