@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: setup demo test test-slow lint types bench docs clean
+.PHONY: setup demo test test-slow mutants lint types bench docs clean
 .DEFAULT_GOAL := test
 
 setup: .venv/ready ## a virtual environment with the package, its extras and the test tools
@@ -23,6 +23,13 @@ test: setup lint types ## lint, types and the fast suite
 
 test-slow: setup ## the full counts of the reliability scorecard, and many examples of each property
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) -m "slow or hypothesis"
+
+mutants: .venv/mutation-ready ## small faults put into three modules, most of which the tests of each must notice
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/mutants.py
+
+.venv/mutation-ready: .venv/ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group mutation
+	touch .venv/mutation-ready
 
 lint: setup
 	$(BIN)/ruff check .
