@@ -56,12 +56,12 @@ def distance(found: float, truth: float, unit: float) -> float:
 
 def above(accepts: Callable[[float], bool], truth: float, unit: float) -> float:
     """By how many units the least accepted claim lies above the truth."""
-    return distance(last_accepted(accepts, 1.5 * truth, 0.5 * truth), truth, unit)
+    return distance(last_accepted(accepts, 1.0001 * truth, 0.9999 * truth), truth, unit)
 
 
 def below(accepts: Callable[[float], bool], truth: float, unit: float) -> float:
     """By how many units the greatest accepted claim lies below the truth."""
-    return -distance(last_accepted(accepts, 0.5 * truth, 1.5 * truth), truth, unit)
+    return -distance(last_accepted(accepts, 0.9999 * truth, 1.0001 * truth), truth, unit)
 
 
 def test_the_last_accepted_number_is_found_from_both_sides() -> None:
@@ -117,6 +117,14 @@ def test_the_l1_radius_counts_up_to_the_root_of_d_unless_entries_lie_outside(res
         return proves_upper_bound(c, gram, gram, rest=rest, **radii)
 
     assert above(accepts, truth, truth) == pytest.approx(0, abs=1e-14)
+
+
+def test_an_error_of_the_entries_adds_to_the_multiplier() -> None:
+    for error, rest, truth in ((0.125, 0.0, 0.625), (0.125, 1.0, 1.0), (0.125, 0.25, 0.625)):
+        question = {"gram_error": error, "rest": rest, **ONE}
+        half = np.array([[0.5]])
+        gap = above(lambda c, q=question, A=half: proves_upper_bound(c, A, A, **q), truth, EPS)
+        assert gap == pytest.approx(8 * truth, abs=1.1)
 
 
 def test_rows_of_zeros_do_not_weaken_an_upper_bound() -> None:
@@ -213,9 +221,14 @@ def test_an_optimum_of_a_part_of_the_rows_is_charged_alike() -> None:
     assert gap == pytest.approx(0, abs=1e-14)  # two rows and a half, whatever their order
 
 
-@pytest.mark.parametrize(("d", "n_counted"), [(3, 3), (4, 1), (8, 1)])
-def test_columns_are_set_aside_where_a_quarter_or_less_is_used(d: int, n_counted: int) -> None:
+@pytest.mark.parametrize(
+    ("d", "n_used", "n_counted"), [(3, 1, 3), (4, 1, 1), (9, 2, 2), (4, 2, 4), (7, 2, 7)]
+)
+def test_columns_are_set_aside_where_a_quarter_or_less_is_used(
+    d: int, n_used: int, n_counted: int
+) -> None:
     factor = 0.5 * np.eye(d)[:, :1]
+    factor[1:n_used] = 1e-200
     gap = optimum_gap(np.eye(d)[:1], factor, 0.25, 0.25 * EPS, outlier_fraction=0.0, **ONE)
     assert gap == pytest.approx(2 * (n_counted + 3) + 8 + (1 + 1 + 8) + 8, abs=0.6)
 
@@ -244,10 +257,20 @@ def test_rows_of_every_size_have_scores(size: float) -> None:
     assert exact * (1 - Fraction(40 * EPS)) - 2 * Fraction(TINY) <= Fraction(scores[0]) <= exact
 
 
+def test_the_largest_rows_are_divided_and_multiplied_without_overflow() -> None:
+    score = certificates._least_scores(np.array([[1e308]]), np.array([[1e-159]]))[0]
+    assert score == pytest.approx(1e298, rel=1e-8)
+    assert score < 1e298
+
+
 def test_a_tiny_factor_is_charged_for_what_underflows_in_its_norm() -> None:
     score = certificates._least_scores(np.array([[1e100]]), np.array([[1e-162]]))[0]
     lost = 2 * 4 * EPS * math.sqrt(TINY) / 1e-162
     assert 1 - score / 1e-124 == pytest.approx(lost, rel=1e-3)
+
+
+def test_a_row_of_zeros_has_no_score_however_large_the_factor() -> None:
+    assert certificates._least_scores(np.zeros((1, 4)), np.full((4, 1), 6e153)).tolist() == [0.0]
 
 
 @np.errstate(over="ignore")
@@ -375,10 +398,27 @@ def test_duals_that_underflowed_count_as_zero() -> None:
         assert proves_hinge_bound(2.0**-901, **hinge(1, 1, dual=dual, **radii)) is accepted
 
 
+def test_labels_between_minus_one_and_one_count_in_proportion() -> None:
+    for label, truth in ((0.5, 0.75), (-0.5, 0.75), (-1.0, 0.5), (0.0, 1.0)):
+        question = hinge(1, 1, rows=np.array([[0.5]]), labels=np.array([label]))
+        assert hinge_gap(truth, 1.0, **question) == pytest.approx(0, abs=1e-14)
+
+
 def test_duals_are_clipped_to_zero_and_one() -> None:
     assert hinge_gap(1.0, EPS, **hinge(1, 1, dual=np.array([7.0]))) == 14
     question = hinge(2, 1, dual=np.array([1.0, -7.0]))
     assert hinge_gap(0.5, EPS, **question) == pytest.approx(0.5 * (6 + 10), abs=0.6)
+
+
+def test_a_hinge_bound_that_rounds_to_zero_proves_nothing() -> None:
+    def proves(r: float, claim: float = SMALL) -> bool:
+        radii = {"l2_radius": r, "l1_radius": r}
+        return proves_hinge_bound(claim, **hinge(1, 1, rows=np.ones((1, 1)), **radii))
+
+    r = last_accepted(proves, 0.9999, 1.0001)
+    for _ in range(4):
+        r = float(np.nextafter(r, 2))
+        assert not proves(r, TINY / 2)
 
 
 def test_a_hinge_bound_of_zero_needs_no_proof() -> None:
@@ -434,6 +474,12 @@ def test_a_second_moment_that_underflows_is_charged_and_zeros_are_not(sign: int)
     assert weighted_second_moment(np.zeros((2, 1)), np.ones(2), n_rows=2)[1] == 0
     error = weighted_second_moment(np.full((2, 1), sign * 1e-150), np.ones(2), n_rows=2)[1]
     assert error == pytest.approx(10 * TINY, rel=1e-6, abs=0)
+
+
+def test_a_tiny_share_of_large_rows_is_charged_for_what_underflows_in_them() -> None:
+    gram, error = weighted_second_moment(np.full((1, 1), 3.0), np.ones(1), n_rows=10**300)
+    assert gram[0, 0] == pytest.approx(9e-300, rel=1e-12, abs=0)
+    assert error == pytest.approx(9 * TINY * (1 + 3), rel=1e-6, abs=0)
 
 
 def test_weights_count_once_in_a_second_moment() -> None:
@@ -655,6 +701,11 @@ def test_columns_that_are_left_out_are_charged_by_their_largest_entry() -> None:
     assert not accepts_removed(replace_fields(block, variance_upper=charged - 1e-9))
     wide = replace_fields(block, variance_upper=0.75 + 0.075 * 3 + 1e-9)
     assert accepts_removed(wide, l1_radius=100.0)  # beyond √3 the l1 radius means nothing
+    small = {"l2_radius": 0.5, "l1_radius": 100.0}
+    quarter = replace_fields(block, variance_lower=0.1, optimum_lower=0.1)
+    limit = 0.25 * (0.75 + 0.075 * 3)
+    assert accepts_removed(replace_fields(quarter, variance_upper=limit + 1e-9), **small)
+    assert not accepts_removed(replace_fields(quarter, variance_upper=limit - 1e-9), **small)
     both = removal_answer(columns=np.array([0, 2]), multiplier=np.zeros((2, 2)))
     assert accepts_removed(replace_fields(both, variance_upper=charged + 1e-9))
     for columns in ([2, 0], [0, 0], [0, 3], [-1, 0]):
