@@ -158,8 +158,14 @@ class Faulty(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(self.mutant.code, module.__dict__)
 
 
-def is_killed(mutant: Mutant | None, tests: list[str]) -> bool:
-    """Whether a test fails with this mutant, or takes too long (None: as the module is)."""
+def unchanged(module: str) -> Mutant:
+    """The module without a fault, to see that its tests pass where they are run like this."""
+    path = source_of(module)
+    return Mutant(module, 0, "", "", compile(path.read_text(encoding="utf-8"), path, "exec"))
+
+
+def is_killed(mutant: Mutant, tests: list[str]) -> bool:
+    """Whether a test fails with this mutant, or takes too long."""
     child = os.fork()
     if child == 0:
         os.setsid()
@@ -173,26 +179,25 @@ def is_killed(mutant: Mutant | None, tests: list[str]) -> bool:
             os._exit(code)
     status = os.waitpid(child, 0)[1]
     if os.WIFEXITED(status) and os.WEXITSTATUS(status) == NOT_LOADED:
-        sys.exit(f"the tests did not import {mutant.module if mutant else 'it'} as it was mutated")
+        sys.exit(f"the tests did not import the mutant of {mutant.module}")
     return status != 0
 
 
-def run_tests(mutant: Mutant | None, tests: list[str]) -> int:
+def run_tests(mutant: Mutant, tests: list[str]) -> int:
     import pytest
 
-    if mutant is not None:
+    if mutant.number > 0:
         silent = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silent, 1)
         os.dup2(silent, 2)
-        sys.meta_path.insert(0, Faulty(mutant))
+    sys.meta_path.insert(0, Faulty(mutant))
     # Assertions that are rewritten would be loaded from the module's file, past our loader.
     plain = ["--assert=plain", "-p", "no:cacheprovider"]
     for name in tests:  # one after the other: most mutants need only the first to be collected
         if code := int(pytest.main(["-x", "-q", *plain, name])):
             return code
-    if mutant is not None and not isinstance(sys.modules[mutant.module].__loader__, Faulty):
-        return NOT_LOADED
-    return 0
+    is_loaded = isinstance(sys.modules[mutant.module].__loader__, Faulty)
+    return 0 if is_loaded else NOT_LOADED
 
 
 def import_libraries() -> None:
@@ -215,31 +220,25 @@ def equivalents() -> dict[tuple[str, str, str], str]:
 
 def score(module: str, numbers: set[int]) -> bool:
     """Run the mutants of a module, print the survivors, and say whether enough were killed."""
-    tests = [name for name in OWN_TESTS[module] if (ROOT / name).exists()]
-    if is_killed(None, tests):
+    tests, known, outcomes = OWN_TESTS[module], equivalents(), Counter[str]()
+    if is_killed(unchanged(module), tests):
         sys.exit(f"the tests of {module} fail without a mutant")
-    known, used, outcomes = equivalents(), set(), Counter()
     for mutant in mutants_of(module):
         if numbers and mutant.number not in numbers:
             continue
-        if mutant.key in known:
-            used.add(mutant.key)
+        if known.pop(mutant.key, None):
             outcomes["equivalent"] += 1
-            continue
-        killed = is_killed(mutant, tests)
-        outcomes["killed" if killed else "survived"] += 1
-        if not killed:
+        elif is_killed(mutant, tests):
+            outcomes["killed"] += 1
+        else:
+            outcomes["survived"] += 1
             print(f"survived: {mutant}", flush=True)
-    for key in known.keys() - used:
+    for key in known:
         if key[0] == module and not numbers:
-            print(f"listed as equivalent, but there is no such mutant: {key}")
-    n_tried = outcomes["killed"] + outcomes["survived"]
-    share = outcomes["killed"] / max(n_tried, 1)
-    print(
-        f"{module}: {outcomes['killed']} of {n_tried} killed ({share:.1%}), "
-        f"{outcomes['equivalent']} equivalent",
-        flush=True,
-    )
+            print(f"listed as equivalent, but not a mutant: {key}")
+    share = outcomes["killed"] / max(outcomes["killed"] + outcomes["survived"], 1)
+    counts = ", ".join(f"{outcomes[name]} {name}" for name in ("killed", "survived", "equivalent"))
+    print(f"{module}: {counts}: {share:.1%} of those that are not equivalent killed", flush=True)
     return share >= REQUIRED
 
 

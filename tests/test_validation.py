@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -345,6 +346,16 @@ def test_squares_are_summed_whatever_the_order_in_memory(order: Any) -> None:
     assert sum_of_squares(array[::2, ::3]) == 0 + 9 + 64 + 121
     assert not np.isfinite(sum_of_squares(np.full((2, 2), 1e200)))
     assert not np.isfinite(sum_of_squares(np.array([[1.0, np.nan]])[:, ::-1]))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_squares_are_summed_without_a_copy(order: Any) -> None:
+    array = np.ones((100, 100), order=order)
+    tracemalloc.start()
+    assert sum_of_squares(array) == 10_000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < array.nbytes / 10
 
 
 def test_places_that_are_not_finite_have_an_index_for_every_axis() -> None:
