@@ -113,9 +113,10 @@ def test_a_multiplier_is_charged_for_eight_roundings(rho: float) -> None:
 def test_the_l1_radius_counts_up_to_the_root_of_d_unless_entries_lie_outside(rest: float) -> None:
     gram, radii = np.full((4, 4), 0.5), {"l2_radius": 0.5, "l1_radius": 1.5}
     truth = 0.5 * (1.0 if rest == 0 else 1.5**2)
+    outside = {"rest": rest} if rest else {}
 
     def accepts(c: float) -> bool:
-        return proves_upper_bound(c, gram, gram, rest=rest, **radii)
+        return proves_upper_bound(c, gram, gram, **outside, **radii)
 
     assert above(accepts, truth, truth) == pytest.approx(0, abs=1e-14)
 
@@ -797,6 +798,14 @@ def test_arrays_have_the_dimensions_and_the_range_asked_for() -> None:
     for values, ndim in ((np.ones(2), 2), (np.array([-1e-9]), 1), (np.array([1 + EPS]), 1)):
         with pytest.raises(ValueError, match="wrong"):
             as_floats(values, ndim, 0.0, 1.0)
+
+
+def test_sparse_rows_become_floats_and_are_not_copied_if_they_are() -> None:
+    rows = sp.csr_array(np.array([[100, -128]], dtype=np.int8))
+    assert certificates.as_rows(rows).dtype == np.float64
+    assert abs(certificates.as_rows(rows)).max() == 128
+    floats = rows.astype(np.float64)
+    assert certificates.as_rows(floats) is floats
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
