@@ -139,6 +139,13 @@ def test_rows_of_zeros_do_not_weaken_an_upper_bound() -> None:
     assert above(accepts, 1.0, EPS) == 4 + 2 * 1 * 5 + 1  # as if it had one row
 
 
+def test_a_bound_of_zero_leaves_an_eigenvalue_of_zero() -> None:
+    def accepts(size: float) -> bool:
+        return proves_upper_bound(0.0, np.array([[-size]]), np.zeros((1, 1)), **ONE)
+
+    assert last_accepted(accepts, 1.0, TINY) / TINY == pytest.approx(8 * (1 + 3) ** 2, rel=1e-9)
+
+
 def test_a_bound_that_the_multiplier_alone_uses_up_is_proven() -> None:
     gram = np.eye(2)
     charged = 1 * (1 + 8 * EPS) + TINY
@@ -690,6 +697,9 @@ def test_a_loss_whose_bound_overflows_is_not_accepted() -> None:
 def test_hinge_answers_of_other_sizes_are_refused() -> None:
     assert accepts_minimum(hinge_answer())
     assert not accepts_minimum(hinge_answer(point=np.zeros(1)))
+    narrow = {"rows": np.zeros((2, 1)), "center": np.zeros(1)}
+    assert accepts_minimum(hinge_answer(point=np.zeros(1)), **narrow)
+    assert not accepts_minimum(hinge_answer(point=np.zeros((1, 1))), **narrow)
     assert not accepts_minimum(hinge_answer(), labels=np.ones(1))
     assert not accepts_minimum(hinge_answer(), sample_weight=np.ones(1))
     assert not accepts_minimum(hinge_answer(), center=np.zeros(1))
@@ -755,6 +765,21 @@ def test_columns_that_are_left_out_are_charged_by_their_largest_entry() -> None:
         assert not accepts_removed(
             replace_fields(both, variance_upper=2.0, columns=np.array(columns))
         )
+
+
+def test_directions_and_columns_of_two_dimensions_are_refused() -> None:
+    whole = {"direction": np.array([0.75]), "multiplier": np.zeros((1, 1)), "factor": np.ones(1)}
+    answer = removal_answer(**whole, variance_lower=0.4)
+    question = {"outlier_fraction": 0.25, **ONE}
+    assert accepts_removal(REMOVAL_ROWS[:, :1], answer, **question)
+    matrix = replace_fields(answer, direction=np.array([[0.75]]))
+    assert not accepts_removal(REMOVAL_ROWS[:, :1], matrix, **question)
+    both = removal_answer(columns=np.array([0, 2]), multiplier=np.zeros((2, 2)))
+    for rows in (REMOVAL_ROWS, sp.csr_array(REMOVAL_ROWS)):
+        assert accepts_removal(rows, both, **question)
+        for shape in ((1, 2), (2, 1)):
+            forged = replace_fields(both, columns=both.columns.reshape(shape))
+            assert accepts_removal(rows, forged, **question) is False
 
 
 def replace_fields(answer: Any, **changes: Any) -> Any:
