@@ -25,7 +25,7 @@ test-slow: setup ## the full counts of the reliability scorecard, and many examp
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) -m "slow or hypothesis"
 
 mutants: .venv/mutation-ready ## small faults put into three modules, most of which the tests of each must notice
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/mutants.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/mutants.py $(MODULES)
 
 .venv/mutation-ready: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group mutation

@@ -524,11 +524,12 @@ def test_weights_count_once_in_a_second_moment() -> None:
 @pytest.mark.parametrize("moment", [weighted_second_moment, largest_in_columns])
 def test_moments_need_a_weight_for_every_row_and_no_fewer_rows_than_they_have(moment: Any) -> None:
     moment(np.ones((2, 1)), np.ones(2), n_rows=2)
-    for rows, weights, n_rows in (((2, 1), 2, 1), ((2, 1), 3, 3), ((3, 1), 2, 3)):
+    for shape, n_weights, n_rows in (((2, 1), 2, 1), ((2, 1), 3, 3), ((3, 1), 2, 3)):
         with pytest.raises(ValueError, match="wrong"):
-            moment(np.ones(rows), np.ones(weights), n_rows=n_rows)
-    with pytest.raises(ValueError, match="wrong"):
-        moment(np.ones((1, 1)), np.array([-1.0]), n_rows=1)
+            moment(np.ones(shape), np.ones(n_weights), n_rows=n_rows)
+    for weights in (np.array([-1.0]), np.ones((1, 1)), np.array([np.nan])):
+        with pytest.raises(ValueError, match="wrong"):
+            moment(np.ones((1, 1)), weights, n_rows=1)
 
 
 def test_the_bound_of_a_column_is_charged_for_its_sum_and_what_underflows() -> None:
