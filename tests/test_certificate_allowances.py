@@ -296,6 +296,11 @@ def test_a_row_of_zeros_has_no_score_however_large_the_factor() -> None:
     assert certificates._least_scores(np.zeros((1, 4)), np.full((4, 1), 6e153)).tolist() == [0.0]
 
 
+@np.errstate(over="ignore", invalid="ignore")
+def test_a_score_that_is_no_number_is_zero() -> None:
+    assert certificates._least_scores(np.array([[1e10]]), np.array([[1e300]])).tolist() == [0.0]
+
+
 @np.errstate(over="ignore")
 def test_scores_that_overflow_stay_summable() -> None:
     scores = certificates._least_scores(np.full((2, 1), 1e300), np.array([[1e10]]))
