@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: setup demo test test-slow test-lowest lint types bench docs clean
+.PHONY: setup demo test test-slow test-lowest mutants lint types bench docs clean
 .DEFAULT_GOAL := test
 
 setup: .venv/ready ## a virtual environment with the package, its extras and the test tools
@@ -34,6 +34,13 @@ test-lowest: .venv-lowest/ready ## the fast suite with the oldest versions that 
 	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct \
 		-e ".[all]" --group test
 	touch .venv-lowest/ready
+
+mutants: .venv/mutation-ready ## small faults put into three modules, most of which the tests of each must notice
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/mutants.py $(MODULES)
+
+.venv/mutation-ready: .venv/ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group mutation
+	touch .venv/mutation-ready
 
 lint: setup
 	$(BIN)/ruff check .

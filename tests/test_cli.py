@@ -7,6 +7,7 @@ import io
 import os
 import re
 import subprocess
+import sys
 import sysconfig
 import tomllib
 import warnings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -17,6 +18,7 @@ from thresher.validation import (
     check_count,
     check_fraction,
     check_labels,
+    check_noise_rate,
     check_number,
     check_positive,
     check_radii,
@@ -27,7 +29,14 @@ from thresher.validation import (
     check_vector,
     check_vectors,
     check_weights,
+    generator_from,
     is_sparse,
+    nonfinite_places,
+    require_in_memory,
+    seed_from,
+    stack_rows,
+    sum_of_squares,
+    without_duplicates,
 )
 
 # -- numbers ---------------------------------------------------------------------------------
@@ -307,3 +316,183 @@ def test_masked_labels_are_refused_by_tell_and_nothing_is_recorded():
 
 def test_a_mask_over_nothing_is_allowed():
     assert check_rows(np.ma.array(np.eye(2))).shape == (2, 2)
+
+
+# -- limits ----------------------------------------------------------------------------------
+
+
+def test_radii_may_differ_by_eight_powers_of_ten_and_no_more() -> None:
+    assert check_radii(2.0, 2e8, 10**20) == (2.0, 2e8)
+    assert check_radii(1.0, 1e-8, 3) == (1e-8, 1e-8)
+    for rho in (np.nextafter(1e8, np.inf), np.nextafter(1e-8, 0)):
+        with pytest.raises(ValueError, match="l1_radius must lie between 1e-8 and 1e8 times"):
+            check_radii(1.0, rho, 3)
+    assert check_radii(1e50, 3e50, 9) == (1e50, 3e50)  # only their quotient matters
+
+
+def test_the_l1_radius_counts_up_to_the_root_of_the_features() -> None:
+    assert check_radii(3.0, 100.0, 16) == (3.0, 12.0)
+    assert check_radii(3.0, 11.0, 16) == (3.0, 11.0)
+
+
+@pytest.mark.parametrize("value", [0, 0.0, 0.25, np.nextafter(0.5, 0)])
+def test_noise_rates_below_one_half_pass(value: float) -> None:
+    assert check_noise_rate(value) == value
+
+
+@pytest.mark.parametrize("value", [-1e-300, 0.5, 0.75, 1])
+def test_noise_rates_outside_are_refused_by_name(value: float) -> None:
+    with pytest.raises(ValueError, match=r"^noise_rate must be at least 0 and below 0\.5, got"):
+        check_noise_rate(value)
+    with pytest.raises(ValueError, match=r"^rate must be"):
+        check_noise_rate(value, "rate")
+
+
+@pytest.mark.parametrize("value", [2, -1, 0.0, 1.0, "no", None])
+def test_what_is_no_switch_is_named(value: object) -> None:
+    with pytest.raises(TypeError, match="scale must be True or False, got"):
+        check_switch(value, "scale")
+
+
+def test_asymmetry_is_rounding_up_to_its_share_of_the_largest_entry() -> None:
+    matrix = np.array([[4.0, 1.0], [1.0, 4.0]])
+    for size in (1.0, 1e-200, 1e200):
+        matrix[0, 1] = 1.0 + 3.9e-10
+        symmetric = check_symmetric(size * matrix, "A")
+        assert np.array_equal(symmetric, symmetric.T)
+        assert symmetric[0, 1] == pytest.approx(size * (1 + 1.95e-10), rel=1e-14)
+        matrix[0, 1] = 1.0 + 4.1e-10
+        with pytest.raises(ValueError, match=r"A must be symmetric, but A\[0, 1\] is"):
+            check_symmetric(size * matrix, "A")
+    exact = np.array([[1.0, 1e-10], [0.0, 1.0]])  # as large as the limit, and not larger
+    assert check_symmetric(exact, "A")[0, 1] == 5e-11
+
+
+def test_an_empty_matrix_is_refused() -> None:
+    with pytest.raises(ValueError, match="A is empty"):
+        check_symmetric(np.zeros((0, 0)), "A")
+
+
+def test_a_matrix_that_is_not_finite_is_named_where_it_is_not() -> None:
+    with pytest.raises(ValueError, match=r"A must be finite, but A\[1, 0\] is nan"):
+        check_symmetric([[1.0, 2.0], [np.nan, 1.0]], "A")
+
+
+# -- arrays as they are --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_squares_are_summed_whatever_the_order_in_memory(order: Any) -> None:
+    array = np.array(np.arange(12.0).reshape(3, 4), order=order)
+    assert sum_of_squares(array) == 506.0
+    assert sum_of_squares(array[::2, ::3]) == 0 + 9 + 64 + 121
+    assert not np.isfinite(sum_of_squares(np.full((2, 2), 1e200)))
+    assert not np.isfinite(sum_of_squares(np.array([[1.0, np.nan]])[:, ::-1]))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_squares_are_summed_without_a_copy(order: Any) -> None:
+    array = np.ones((100, 100), order=order)
+    tracemalloc.start()
+    assert sum_of_squares(array) == 10_000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < array.nbytes / 10
+
+
+def test_places_that_are_not_finite_have_an_index_for_every_axis() -> None:
+    array = np.ones((3, 2))
+    assert [place.size for place in nonfinite_places(array)] == [0, 0]
+    assert [place.size for place in nonfinite_places(array[0])] == [0]
+    assert [place.size for place in nonfinite_places(np.full((2, 2), 1e200))] == [0, 0]
+    array[2, 1] = array[1, 0] = -np.inf
+    for rows in (array, array[:, ::-1][:, ::-1], sp.csr_array(array)):
+        assert [place.tolist() for place in nonfinite_places(rows)] == [[1, 2], [0, 1]]
+    first = sp.csr_array(np.array([[0.0, 0.0], [0.0, np.nan], [1.0, 0.0]]))
+    assert [place.tolist() for place in nonfinite_places(first)] == [[1], [1]]
+
+
+def test_rows_without_duplicates_are_not_copied() -> None:
+    rows = sp.csr_array(np.eye(2))
+    assert rows.has_canonical_format
+    assert without_duplicates(rows) is rows
+    twice = sp.csr_array((np.ones(2), np.array([1, 1]), np.array([0, 2])), shape=(1, 2))
+    summed = without_duplicates(twice)
+    assert (summed.nnz, summed[0, 1], twice.nnz) == (1, 2.0, 2)
+
+
+def test_blocks_are_stacked_as_csr_if_one_is_sparse() -> None:
+    dense, sparse = np.ones((2, 2)), sp.csr_array(np.eye(2))
+    assert stack_rows([dense]) is dense
+    assert stack_rows([sparse]) is sparse
+    assert np.array_equal(stack_rows([dense, 2 * dense]), [[1, 1], [1, 1], [2, 2], [2, 2]])
+    for blocks in ([dense, sparse], [sparse, dense], [sparse, sparse]):
+        stacked = stack_rows(blocks)
+        assert (stacked.format, stacked.shape) == ("csr", (4, 2))
+        assert np.array_equal(
+            stacked.toarray(), np.vstack([sp.csr_array(b).toarray() for b in blocks])
+        )
+
+
+# -- tables and random states ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("names", [("collect",), ("collect_schema",), ()])
+def test_a_table_is_lazy_only_if_it_has_both_ways_to_resolve_it(names: tuple[str, ...]) -> None:
+    require_in_memory(type("Table", (), dict.fromkeys(names, print))())
+
+
+class Recording(np.random.RandomState):
+    """A random state that writes down the bounds it was asked for."""
+
+    def randint(self, *bounds: Any, **_: Any) -> int:
+        self.bounds = bounds
+        return 7
+
+
+def test_seeds_are_drawn_below_two_to_the_31_and_two_to_the_63(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    state = Recording(0)
+    assert seed_from(state) == 7
+    assert state.bounds == (2**31 - 1,)  # what scikit-learn draws
+    monkeypatch.setattr(np.random, "randint", lambda *bounds: bounds[0])
+    assert seed_from(None) == seed_from(np.random) == 2**31 - 1
+    for seed in range(4):
+        drawn = seed_from(np.random.default_rng(seed))
+        assert drawn == int(np.random.default_rng(seed).integers(2**63))
+
+
+@pytest.mark.parametrize("value", [True, np.bool_(False), 1.0, "7", [1]])
+def test_what_is_no_random_state_is_named(value: object) -> None:
+    for check in (seed_from, generator_from):
+        with pytest.raises(TypeError, match=r"^random_state must be an integer, a Generator"):
+            check(value)
+        with pytest.raises(TypeError, match=r"^seed must be an integer, a Generator"):
+            check(value, "seed")
+
+
+def test_seeds_are_not_negative() -> None:
+    assert seed_from(0) == 0
+    assert seed_from(np.int64(3)) == 3
+    assert generator_from(0).integers(2**40) == np.random.default_rng(0).integers(2**40)
+    with pytest.raises(ValueError, match="random_state must be at least 0, got -1"):
+        seed_from(-1)
+    generator = np.random.default_rng(0)
+    assert generator_from(generator) is generator
+
+
+def test_counts_are_at_least_one_unless_another_minimum_is_given() -> None:
+    assert check_count(1, "n") == 1
+    with pytest.raises(ValueError, match="n must be at least 1, got 0"):
+        check_count(0, "n")
+
+
+@pytest.mark.parametrize("values", [["a", None], [1.0, "two"], [None, {}]])
+def test_objects_that_are_no_numbers_are_named(values: list[object]) -> None:
+    with pytest.raises(TypeError, match="x must hold numbers, got objects: "):
+        check_vector(np.array(values, dtype=object), "x")
+
+
+def test_the_smallest_matrix_has_one_entry() -> None:
+    assert check_symmetric([[3]], "A").tolist() == [[3.0]]

@@ -1,0 +1,212 @@
+"""What the record of a run promises: checksums, versions, and files of earlier schedules."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from thresher.errors import DamagedFile
+from thresher.learning import PracticalSchedule, TheorySchedule, journal
+from thresher.learning.journal import (
+    Journal,
+    RecordedDraw,
+    SavedRun,
+    checksum,
+    load_journal,
+    save_journal,
+)
+from thresher.learning.task import Task
+from thresher.oracles import Draw
+
+THEORY = TheorySchedule(sparsity=1, n_features=2, target_error=0.1)
+TASK = Task(n_features=2, sparsity=1, noise_rate=0.0)
+DRAW = Draw(ids=[3, 8], X=[[0.5, -1.0], [2.0, 0.25]], n_drawn=9)
+SPARSE = Draw(ids=[5, 6], X=sp.csr_array([[0.0, 2.0], [0.0, 0.0]]), n_drawn=4)
+
+
+def saved(path: Path, schedule: object = None, *, keep_rows: bool = True) -> Path:
+    """A file with a dense and a sparse draw and both labels."""
+    draws = [RecordedDraw.of(draw, keep_rows=keep_rows) for draw in (DRAW, SPARSE)]
+    record = Journal(seed=4, draws=draws, labels={3: 1.0, 8: -1.0})
+    save_journal(path, record, TASK, schedule or PracticalSchedule())
+    return path
+
+
+def changed(path: Path, change: Callable[[dict[str, Any]], Any], **arrays: Any) -> Path:
+    """The file with another header, and some arrays replaced."""
+    with np.load(path) as whole:
+        kept = {name: whole[name] for name in whole.files} | arrays
+    header = json.loads(bytes(kept["header"]))
+    change(header)
+    kept["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    np.savez(path, **kept)
+    return path
+
+
+# -- records ---------------------------------------------------------------------------------
+
+
+def test_the_checksum_of_dense_rows_is_the_crc_of_their_bytes() -> None:
+    """Files that users have hold such numbers."""
+    assert checksum(DRAW.X) == zlib.crc32(np.ascontiguousarray(DRAW.X).tobytes())
+    assert checksum(np.asfortranarray(DRAW.X)) == checksum(DRAW.X)
+    assert checksum(np.zeros((0, 2))) == 0
+
+
+def test_the_checksum_of_sparse_rows_covers_values_and_places() -> None:
+    X = SPARSE.X
+    parts = [X.data.tobytes(), X.indices.tobytes(), X.indptr.tobytes()]
+    assert checksum(X) == zlib.crc32(b"".join(parts))
+    moved = sp.csr_array((X.data, np.array([0], X.indices.dtype), X.indptr), shape=X.shape)
+    below = sp.csr_array((X.data, X.indices, np.array([0, 0, 1], X.indptr.dtype)), shape=X.shape)
+    assert len({checksum(rows) for rows in (X, 2 * X, moved, below)}) == 4
+    empty = sp.csr_array((2, 2))
+    assert checksum(empty) == zlib.crc32(empty.indptr.tobytes())
+
+
+def test_a_draw_is_recognized_by_its_ids_and_its_rows() -> None:
+    recorded = RecordedDraw.of(DRAW, keep_rows=False)
+    assert recorded.is_of(DRAW)
+    assert not recorded.is_of(Draw(ids=[3, 9], X=DRAW.X, n_drawn=9))
+    assert not recorded.is_of(Draw(ids=[3, 8], X=2 * DRAW.X, n_drawn=9))
+
+
+def test_rows_are_kept_only_where_asked() -> None:
+    assert RecordedDraw.of(DRAW, keep_rows=True).X is DRAW.X
+    without = RecordedDraw.of(DRAW, keep_rows=False)
+    assert (without.X, without.n_drawn, without.checksum) == (None, 9, checksum(DRAW.X))
+
+
+def test_records_of_arrays_are_compared_by_identity_and_not_changed() -> None:
+    first, second = (RecordedDraw.of(DRAW, keep_rows=True) for _ in range(2))
+    run = SavedRun(Journal(seed=1), TASK, None)
+    assert first != second
+    assert run != SavedRun(run.journal, TASK, None)
+    assert Journal(seed=1) != Journal(seed=1)
+    assert len({first, second, Journal(seed=1), run}) == 4
+    with pytest.raises(FrozenInstanceError):
+        first.n_drawn = 3  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        run.task = TASK  # type: ignore[misc]
+
+
+def test_a_journal_counts_what_was_drawn_and_begins_empty() -> None:
+    record = Journal(seed=1)
+    assert (record.n_drawn, record.draws, record.labels) == (0, [], {})
+    record.draws += [RecordedDraw.of(draw, keep_rows=False) for draw in (DRAW, SPARSE)]
+    assert record.n_drawn == 13
+    assert Journal(seed=2).draws == []
+
+
+# -- files -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keep_rows", [True, False])
+def test_draws_come_back_as_they_were(tmp_path: Path, keep_rows: bool) -> None:
+    record = load_journal(saved(tmp_path / "run.npz", keep_rows=keep_rows)).journal
+    for draw, recorded in zip((DRAW, SPARSE), record.draws, strict=True):
+        assert recorded.is_of(draw)
+        assert recorded.n_drawn == draw.n_drawn
+        assert (recorded.X is not None) is keep_rows
+    if keep_rows:
+        assert np.array_equal(record.draws[0].X, DRAW.X)
+        assert np.array_equal(record.draws[1].X.toarray(), SPARSE.X.toarray())
+
+
+def test_the_format_has_a_name_and_a_version(tmp_path: Path) -> None:
+    with np.load(saved(tmp_path / "run.npz")) as whole:
+        header = json.loads(bytes(whole["header"]))
+    assert (header["format"], header["version"]) == ("thresher-run", 1)
+    for other in ({"version": 0}, {"version": 2}, {"format": "thresher-model"}):
+        path = changed(
+            saved(tmp_path / "run.npz"), lambda header, other=other: header.update(other)
+        )
+        with pytest.raises(DamagedFile, match=r"format 'thresher-.* version"):
+            load_journal(path)
+
+
+@pytest.mark.parametrize("name", ["n_drawn", "checksums"])
+def test_as_many_counts_as_checksums_are_needed(tmp_path: Path, name: str) -> None:
+    path = saved(tmp_path / "run.npz")
+    with pytest.raises(DamagedFile):
+        load_journal(changed(path, lambda header: header[name].append(1)))
+
+
+def test_rows_that_differ_from_their_checksum_are_damaged(tmp_path: Path) -> None:
+    for name in ("draw0", "draw1"):
+        path = saved(tmp_path / "run.npz")
+        member = {"draw0": {"draw0.X": 2 * DRAW.X}, "draw1": {"draw1.data": 2 * SPARSE.X.data}}
+        with pytest.raises(DamagedFile, match=f"{name} is not what was written"):
+            load_journal(changed(path, lambda _: None, **member[name]))
+
+
+@pytest.mark.parametrize("values", [[1.0, 0.0], [1.0, 2.0], [-2.0, 1.0], [1.0, np.nan], [1.0]])
+def test_labels_are_one_or_minus_one_and_as_many_as_ids(
+    tmp_path: Path, values: list[float]
+) -> None:
+    path = saved(tmp_path / "run.npz")
+    with pytest.raises(DamagedFile):
+        load_journal(changed(path, lambda _: None, label_values=np.array(values)))
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError, IsADirectoryError, PermissionError])
+def test_what_the_system_refuses_is_not_called_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[OSError]
+) -> None:
+    def refuse(_: Any) -> None:
+        raise error("refused")
+
+    monkeypatch.setattr(journal, "_parse", refuse)
+    with pytest.raises(error, match="refused"):
+        load_journal(saved(tmp_path / "run.npz"))
+
+
+# -- schedules -------------------------------------------------------------------------------
+
+
+def test_schedules_of_earlier_versions_are_read_unless_a_switch_was_off(tmp_path: Path) -> None:
+    def add(header: dict[str, Any], **switches: bool) -> None:
+        header["schedule"]["fields"] |= switches
+
+    on = changed(saved(tmp_path / "run.npz"), lambda header: add(header, localize=True))
+    assert load_journal(on).schedule == PracticalSchedule()
+    off = changed(saved(tmp_path / "run.npz"), lambda header: add(header, localize=False))
+    with pytest.raises(DamagedFile, match="PracticalSchedule no longer has the switch localize"):
+        load_journal(off)
+
+
+def test_constants_of_earlier_versions_are_read_without_the_retired_one(tmp_path: Path) -> None:
+    path = changed(
+        saved(tmp_path / "run.npz", THEORY),
+        lambda header: header["schedule"]["fields"]["constants"].update(draws_factor=3.0),
+    )
+    assert load_journal(path).schedule == THEORY
+
+
+def test_a_schedule_of_an_unknown_kind_is_named(tmp_path: Path) -> None:
+    path = changed(
+        saved(tmp_path / "run.npz"), lambda header: header["schedule"].update(kind="Hasty")
+    )
+    with pytest.raises(DamagedFile, match="schedule of the unknown kind 'Hasty'"):
+        load_journal(path)
+
+
+def test_only_schedules_of_our_own_are_written(tmp_path: Path) -> None:
+    class Derived(PracticalSchedule):
+        pass
+
+    for schedule, expected in (
+        (PracticalSchedule(), PracticalSchedule()),
+        (THEORY, THEORY),
+        (Derived(), None),
+        ("a word", None),
+    ):
+        assert load_journal(saved(tmp_path / "run.npz", schedule)).schedule == expected
