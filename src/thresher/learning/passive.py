@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from thresher.errors import LearningStopped
-from thresher.learning.active import ActiveLearner
+from thresher.learning.active import ActiveLearner, learn_actively
 from thresher.learning.algorithm import Schedule, complete, learn
 from thresher.learning.history import History, PhaseOutcome
 from thresher.learning.practical import PracticalSchedule
@@ -102,7 +102,8 @@ def learn_from_examples(
         source = LabeledStream(source)
     if schedule is None:
         schedule = PracticalSchedule(use_every_row=True, reuse_labels=False)
-    learner = ActiveLearner(
+    return learn_actively(
+        source,
         source,
         sparsity=sparsity,
         noise_rate=noise_rate,
@@ -110,7 +111,6 @@ def learn_from_examples(
         schedule=schedule,
         random_state=random_state,
     )
-    return learner.learn_from(source)
 
 
 def learn_from_table(

@@ -204,8 +204,8 @@ class _Problem:
             )
         scale = power_of_two(largest)
         scaled = gram / scale
-        lost = gram - scaled * scale if scale > 1 else 0.0
-        return cls(scaled, l1_radius / l2_radius, l2_radius, scale, lost)
+        lost = gram - scaled * scale if scale > 1 else np.zeros(1)
+        return cls(scaled, l1_radius / l2_radius, l2_radius, scale, lost if lost.any() else 0.0)
 
     def warmed(self, bracket: Bracket, answer: WorstDirection) -> Bracket:
         """The bracket, improved by the witnesses of an earlier answer; bounds are computed anew."""
