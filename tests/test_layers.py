@@ -28,12 +28,18 @@ ALLOWED: dict[str, set[str]] = {
     "solvers": FOUNDATIONS | {"geometry", "certificates"},
     "outliers": FOUNDATIONS | {"geometry", "certificates", "solvers"},
     "adversary_checker": {"certificates"},
+    "penalty_checker": {"certificates"},
     "adversary": FOUNDATIONS | {"certificates", "adversary_checker", "solvers"},
     "oracles": FOUNDATIONS | {"geometry"},
 }
 ALLOWED["learning"] = ALLOWED["outliers"] | {"outliers", "oracles"}
 ALLOWED["simulate"] = ALLOWED["learning"] | {"learning"}
-ALLOWED["estimators"] = ALLOWED["learning"] | {"learning", "rendering", "adversary"}
+ALLOWED["estimators"] = ALLOWED["learning"] | {
+    "learning",
+    "rendering",
+    "adversary",
+    "penalty_checker",
+}
 ALLOWED["displays"] = FOUNDATIONS | {"estimators", "learning", "rendering"}
 ALLOWED["rivals"] = ALLOWED["estimators"] | {"estimators"}
 ALLOWED["experiments"] = ALLOWED["rivals"] | {"rivals", "simulate", "table_files"}

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from thresher.estimators import (
         HalfspaceClassifier,
         HalfspaceClassifierCV,
+        TrustedClassifier,
         load_model,
         save_model,
     )
@@ -19,6 +20,7 @@ __all__ = [
     "ActiveLearner",
     "HalfspaceClassifier",
     "HalfspaceClassifierCV",
+    "TrustedClassifier",
     "__version__",
     "learn_actively",
     "learn_passively",
@@ -27,7 +29,13 @@ __all__ = [
     "remove_outliers",
     "save_model",
 ]
-_ESTIMATORS = ("HalfspaceClassifier", "HalfspaceClassifierCV", "load_model", "save_model")
+_ESTIMATORS = (
+    "HalfspaceClassifier",
+    "HalfspaceClassifierCV",
+    "TrustedClassifier",
+    "load_model",
+    "save_model",
+)
 _LEARNING = ("ActiveLearner", "learn_actively", "learn_passively", "plan")
 _HOMES = {
     **dict.fromkeys(_ESTIMATORS, "thresher.estimators"),

@@ -201,19 +201,37 @@ def proven(findings: Findings) -> list[str]:
     missed = [str(p.phase.index) for p in phases if not p.is_certified]
     many = "s" if len(missed) > 1 else ""
     return [
-        f"In every unit direction over at most {bound.n_features} features, the {weighted} is at "
-        f"most {bound.of_trusted_rows:.2f} ({scaling}).",
+        f"In every unit direction over at most {bound.n_features} features{_among(findings)}, the "
+        f"{weighted} is at most {bound.of_trusted_rows:.2f} ({scaling}).",
         "For comparison, averaged over all rows: removing at most "
         f"{bound.outlier_fraction:.1%} of the weight cannot bring the variance below "
         f"{bound.optimum:.2f}; Thresher removed {bound.share_removed:.1%} and got it down to "
         f"{bound.upper:.2f} or less.",
         "In every phase, the hinge loss of the trusted rows is within "
         f"{max(p.loss_gap for p in phases):.2g} of its minimum.",
-        findings.adversary_bound.sentence(),
+        *_about_the_model(findings),
     ] + [
         f"Phase{many} {', '.join(missed)} of {len(phases)} missed the requested precision: the "
         "bounds above hold, but better solutions may exist."
     ] * bool(missed)
+
+
+def _among(findings: Findings) -> str:
+    """Of which columns the phases speak, if not of all."""
+    n_seen, n_columns = findings.classifier.columns_.size, findings.table.X.shape[1]
+    return "" if n_seen == n_columns else f" of the {n_seen:,} most promising columns"
+
+
+def _about_the_model(findings: Findings) -> list[str]:
+    """What is proven about the final model: its distance from optimal, and what can be hidden."""
+    fit, bound = findings.classifier.penalized_fit_, findings.adversary_bound
+    said = []
+    if fit is not None and fit.is_certified:
+        said.append(
+            f"The penalized loss of the final model ({fit.penalty} penalty) is within "
+            f"{fit.gap:.2%} of its minimum over the trusted rows."
+        )
+    return said + ([] if bound is None else [bound.sentence()])
 
 
 NOT_PROVEN = (

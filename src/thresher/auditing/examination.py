@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from thresher.adversary import AdversaryBound
 from thresher.auditing.suspects import Group, Suspicion, agreement_of, dense, find_groups
 from thresher.estimators import HalfspaceClassifierCV, HalfspaceModel, PathPoint
-from thresher.estimators.adversary import bound_on_adversary
-from thresher.estimators.halfspace_cv import SPARSITIES
+from thresher.estimators.adversary import bound_on_adversary, bounded_columns
 from thresher.table_files import LabeledTable
 from thresher.validation import FloatArray, is_sparse
 
 N_FOLDS = 3
+MOST_BOUNDED_COLUMNS = 1000  # of a model for which the adversary's bound is computed
 LOOKS_PLANTED = 0.1  # a suspect with less weight
 
 
@@ -76,8 +76,13 @@ class Findings:
         return next(point for point in path if (point.sparsity, point.noise_rate) == chosen)
 
     @cached_property
-    def adversary_bound(self) -> AdversaryBound:
-        """What planted rows can have hidden at most; computed when a report asks for it."""
+    def adversary_bound(self) -> AdversaryBound | None:
+        """What planted rows can have hidden at most; None where the proof would cost too much.
+
+        Computed when a report asks for it.
+        """
+        if bounded_columns(self.classifier).size > MOST_BOUNDED_COLUMNS:
+            return None
         return bound_on_adversary(self.classifier, self.table.X, self.labels)
 
     @cached_property
@@ -114,7 +119,7 @@ def examine(
     *,
     name: str = "table",
     noise_rate: float = 0.05,
-    sparsities: Sequence[int | str] = SPARSITIES,
+    sparsities: Sequence[int | str] | str = "auto",
     seed: int = 0,
     verbose: bool = False,
 ) -> Findings:
@@ -125,7 +130,7 @@ def examine(
     table : with labels
     name : of the table, for reports
     noise_rate : share of the rows that may be planted
-    sparsities : numbers of features to choose from, by cross-validation on trusted rows
+    sparsities : numbers of features to choose from, by cross-validation on trusted rows, or "auto"
     seed : random seed
     verbose : whether to show a progress bar
 
@@ -238,6 +243,6 @@ def remaining_variance(findings: Findings) -> RemainingVariance:
         optimum=first.optimum_lower / unit,
         outlier_fraction=first.weight_allowance,
         share_removed=1 - float((trust if holds else weights).mean()),
-        n_features=max(1, min(n_features, findings.table.X.shape[1])),
+        n_features=max(1, min(n_features, findings.classifier.columns_.size)),
         holds_for_trust=holds,
     )

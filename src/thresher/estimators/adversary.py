@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.adversary import AdversaryBound, bound_adversary
@@ -26,8 +27,9 @@ def bound_on_adversary(
     """How much lower the clean rows' hinge loss can be at another halfspace near the fitted one.
 
     Proven for the table that was fitted, whichever rows of it were planted. Halfspaces are unit
-    vectors over the scaled and clipped columns, and the column of ones. The weights of the proof
-    are the best of: the trust, the first phase's weights, and ones.
+    vectors over the scaled and clipped columns that the phases looked at or that the model uses,
+    and the column of ones. The weights of the proof are the best of: the trust, the first phase's
+    weights, and ones.
 
     Parameters
     ----------
@@ -52,7 +54,9 @@ def bound_on_adversary(
     """
     check_is_fitted(classifier)
     has_ones = bool(classifier.fit_intercept)
-    rows = HomogeneousRows(check_table(classifier, X), classifier.scaling_, has_ones)[:]
+    columns = bounded_columns(classifier)
+    scaling = classifier.scaling_.take(columns)
+    rows = HomogeneousRows(check_table(classifier, X)[:, columns], scaling, has_ones)[:]
     refuse_masked(y, "y")
     labels = np.where(np.asarray(y) == classifier.classes_[1], 1.0, -1.0)
     rate = _noise_rate(classifier) if noise_rate is None else check_noise_rate(noise_rate)
@@ -72,12 +76,17 @@ def bound_on_adversary(
     return min(bounds, key=lambda bound: bound.value)
 
 
+def bounded_columns(classifier: Any) -> NDArray[np.intp]:
+    """The columns that the phases looked at or that the model uses, in increasing order."""
+    return np.union1d(classifier.columns_, classifier.support_)
+
+
 def halfspace_of(classifier: Any) -> FloatArray:
-    """The fitted halfspace as a unit vector over scaled columns, with the intercept at the end."""
-    n_features = classifier.n_features_in_
-    vector = np.zeros(n_features + bool(classifier.fit_intercept))
-    vector[classifier.support_] = classifier._weights
-    vector[n_features:] = classifier._offset
+    """The model as a unit vector over its `bounded_columns`, with the intercept at the end."""
+    columns = bounded_columns(classifier)
+    vector = np.zeros(columns.size + bool(classifier.fit_intercept))
+    vector[np.searchsorted(columns, classifier.support_)] = classifier._weights
+    vector[columns.size :] = classifier._offset
     length = float(np.linalg.norm(vector))
     return vector / length if length > 0 else vector
 

@@ -27,6 +27,11 @@ from thresher.validation import (
 from thresher.wording import count, some
 
 MOST_NAMED = 5  # columns in one message
+FINAL_FITS = ("auto", "hinge", "penalized")
+NAMED_SPARSITIES = {
+    "auto": 40,
+    "all": sys.maxsize,
+}  # of halfspaces; "auto" does not limit the model
 
 # Both views of the rows remove what they suspect, and trust does not come back: each removes less,
 # and there may be more phases.
@@ -38,10 +43,17 @@ LABEL_AWARE_SCHEDULE = PracticalSchedule(outlier_margin=1.0, max_dirty_share=0.5
 
 @dataclass(frozen=True)
 class Settings:
-    """The checked parameters of one fit: "all" is a number, and random_state a seed."""
+    """The checked parameters of one fit: "all" is a number, and random_state a seed.
+
+    `sparsity` is that of the halfspaces of every phase, `most_features` the limit of a penalized
+    fit; `max_columns` leaves room for the sparsity.
+    """
 
     sparsity: int
+    most_features: int | None
     noise_rate: float
+    final_fit: str
+    max_columns: int
     fit_intercept: bool
     scale: bool
     reach: float
@@ -53,8 +65,13 @@ class Settings:
     def of(cls, estimator: Any) -> Self:
         """The parameters of a `HalfspaceClassifier`, each checked."""
         label_aware = check_switch(estimator.label_aware, "label_aware")
+        sparsity = check_sparsity(estimator.sparsity)
+        is_limited = estimator.sparsity not in ("auto", "all")
         return cls(
-            sparsity=check_sparsity(estimator.sparsity),
+            sparsity=sparsity,
+            most_features=sparsity if is_limited else None,
+            final_fit=_check_final_fit(estimator.final_fit),
+            max_columns=max(_check_max_columns(estimator.max_columns), sparsity),
             noise_rate=check_noise_rate(estimator.noise_rate),
             fit_intercept=check_switch(estimator.fit_intercept, "fit_intercept"),
             scale=check_switch(estimator.scale, "scale"),
@@ -66,18 +83,28 @@ class Settings:
 
 
 def check_sparsity(value: object, name: str = "sparsity") -> int:
-    """The largest number of features, without a limit for "all".
+    """The largest number of features of a halfspace, without a limit for "all".
 
     Examples
     --------
-    >>> check_sparsity(5), check_sparsity("all") > 10**9
-    (5, True)
+    >>> check_sparsity(5), check_sparsity("auto"), check_sparsity("all") > 10**9
+    (5, 40, True)
     """
-    if isinstance(value, str) and value == "all":
-        return sys.maxsize
+    if isinstance(value, str) and value in NAMED_SPARSITIES:
+        return NAMED_SPARSITIES[value]
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f'{name} must be an integer or "all", got {value!r}')
+        raise TypeError(f'{name} must be an integer, "auto" or "all", got {value!r}')
     return check_count(value, name)
+
+
+def _check_final_fit(value: object) -> str:
+    if value not in FINAL_FITS:
+        raise ValueError(f"final_fit must be one of {', '.join(FINAL_FITS)}, got {value!r}")
+    return str(value)
+
+
+def _check_max_columns(value: object) -> int:
+    return sys.maxsize if value is None else check_count(value, "max_columns")
 
 
 def check_n_jobs(value: object) -> None:

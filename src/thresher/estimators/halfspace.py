@@ -5,15 +5,20 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from thresher import memory
 from thresher.estimators.base import FitReport, FittedHalfspace, with_callbacks
 from thresher.estimators.checks import Settings, check_training_table, check_two_classes
 from thresher.estimators.columns import ColumnScaling, HomogeneousRows
+from thresher.estimators.comparison import Comparison
+from thresher.estimators.folds import usual_folds
+from thresher.estimators.penalized import PenalizedFit
+from thresher.estimators.screening import promising_columns
 from thresher.estimators.trust import trust_of_rows, warn_of_distrusted_classes
 from thresher.geometry import hard_threshold
 from thresher.learning import PhaseOutcome, PracticalSchedule, Task, learn_from_table
-from thresher.validation import FloatArray, Rows, is_sparse
+from thresher.validation import FloatArray, Rows, check_noise_rate, is_sparse
 
 COPIES = 3.0  # of the table that a fit needs at its peak: scaled, in the band, centered, weighed
 
@@ -24,14 +29,24 @@ class HalfspaceClassifier(FittedHalfspace):
     The passive form of Algorithm 1. Each phase looks at the rows near the current boundary, gives
     them trust weights that leave no sparse direction with suspicious variance, and minimizes the
     hinge loss of the trusted rows. Columns are scaled by medians first, so that a few absurd values
-    change nothing.
+    change nothing. The final model is the last halfspace, or a penalized fit to the trusted rows,
+    whichever predicts trusted held-out rows better. If no rows stand out, all are trusted.
 
     Parameters
     ----------
-    sparsity : int or "all", default=10
-        Largest number of features in the model. Values above the number of columns mean all.
+    sparsity : int, "auto" or "all", default=10
+        Largest number of features in the model. Values above the number of columns mean all. With
+        "auto", halfspaces have up to 40 features, and a penalized fit as many as suit it.
     noise_rate : float, default=0.05
         Largest share of planted rows to withstand, below 0.5.
+    final_fit : "auto", "hinge" or "penalized", default="auto"
+        The final model. "hinge": the last halfspace of Algorithm 1. "penalized": L1 logistic
+        regression or an L2 support vector machine, fitted to the trusted rows, with the penalty
+        chosen on held-out ones (departure). "auto": the better of the two on held-out rows.
+    max_columns : int or None, default=400
+        Largest number of columns that the phases look at, at least `sparsity`. A wider table is cut
+        down to the columns whose class means differ most, after clipping, so that planted rows can
+        hardly hide a useful one (departure). None: all columns.
     fit_intercept : bool, default=True
         Whether to fit an intercept. Departure: the paper's halfspaces pass through the origin. A
         column of ones is treated like the others, but is not counted as a feature. Without it, the
@@ -60,8 +75,15 @@ class HalfspaceClassifier(FittedHalfspace):
     intercept_ : (1,)
     support_ : indices of the features with a non-zero coefficient
     classes_ : the two labels; the second is the positive class
-    row_weights_ : (n_rows,) the trust in each training row, from 0 to 1; see `trust_of_rows`
-    phases_ : one `PhaseOutcome` per phase, with its certificates
+    row_weights_ : (n_rows,) the trust in each training row, from 0 to 1; see `trust_of_rows`. All
+        ones if nothing stands out, unless `final_fit="hinge"`
+    final_fit_ : "hinge" or "penalized", the final model
+    penalized_fit_ : the `PenalizedFit`, with its duality gap, if that is the final model; else None
+    evidence_ : the `Evidence`, with a sentence on what stands out; None if `final_fit="hinge"`
+    columns_ : indices of the columns that the phases looked at, and that their certificates are
+        about
+    phases_ : one `PhaseOutcome` per phase, with its certificates; halfspaces have one entry for
+        each of `columns_`, and a last one for the intercept
     n_iter_ : number of phases
     n_features_in_, feature_names_in_ : as in scikit-learn
     scaling_ : the `ColumnScaling` used in predictions
@@ -87,6 +109,8 @@ class HalfspaceClassifier(FittedHalfspace):
         sparsity: int | str = 10,
         noise_rate: float = 0.05,
         *,
+        final_fit: str = "auto",
+        max_columns: int | None = 400,
         fit_intercept: bool = True,
         scale: bool = True,
         reach: float = 2.0,
@@ -96,6 +120,8 @@ class HalfspaceClassifier(FittedHalfspace):
     ) -> None:
         self.sparsity = sparsity
         self.noise_rate = noise_rate
+        self.final_fit = final_fit
+        self.max_columns = max_columns
         self.fit_intercept = fit_intercept
         self.scale = scale
         self.reach = reach
@@ -125,8 +151,13 @@ class HalfspaceClassifier(FittedHalfspace):
         self._learn(
             rows, labels, settings, observe=lambda learned: report.task_ended("phase", learned)
         )
+        if settings.final_fit != "hinge":
+            self._finish(rows, labels, settings)
+        self._warn_of_distrusted_classes(labels)
         report.fit_ended()
         return self
+
+    # -- phases ------------------------------------------------------------------------------
 
     def _learn(
         self,
@@ -136,7 +167,7 @@ class HalfspaceClassifier(FittedHalfspace):
         places: NDArray[np.intp] | slice = slice(None),
         observe: Callable[[Callable[[], dict[str, Any]]], bool] = lambda _: False,
     ) -> None:
-        """Fit to a checked table, or to some of its rows without a copy of dense ones.
+        """Learn a halfspace from a checked table, or from some of its rows.
 
         After each phase, `observe` gets a function that returns the fitted attributes as of now,
         and returns whether to stop.
@@ -150,6 +181,7 @@ class HalfspaceClassifier(FittedHalfspace):
             if settings.scale
             else ColumnScaling.common(rows)
         )
+        self.columns_ = promising_columns(rows, signs, settings.max_columns, places)
         phases: list[PhaseOutcome] = []
 
         def phase_ended(outcome: PhaseOutcome) -> bool:
@@ -157,43 +189,85 @@ class HalfspaceClassifier(FittedHalfspace):
             return observe(lambda: self._learned(phases, signs.size, settings))
 
         learn_from_table(
-            HomogeneousRows(rows, self.scaling_, settings.fit_intercept, places),
+            self._homogeneous(rows, settings.fit_intercept, places),
             signs,
-            _task(settings, rows.shape[1]),
+            _task(settings, self.columns_.size),
             settings.schedule.for_table(signs.size, label_aware=settings.label_aware),
             seed=settings.seed,
             observe=phase_ended,
         )
         self.__dict__.update(self._learned(phases, signs.size, settings))
-        warn_of_distrusted_classes(
-            self.row_weights_, signs, self.classes_.tolist(), settings.noise_rate
-        )
+
+    def _homogeneous(
+        self, rows: Rows, with_ones: bool, places: NDArray[np.intp] | slice = slice(None)
+    ) -> HomogeneousRows:
+        """What the phases look at: the promising columns, without a copy if that is all."""
+        if self.columns_.size == rows.shape[1]:
+            return HomogeneousRows(rows, self.scaling_, with_ones, places)
+        part, scaling = rows[places][:, self.columns_], self.scaling_.take(self.columns_)
+        return HomogeneousRows(part, scaling, with_ones)
 
     def _learned(
         self, phases: Sequence[PhaseOutcome], n_rows: int, settings: Settings
     ) -> dict[str, Any]:
         """The fitted attributes after these phases."""
+        halfspace, n_columns = phases[-1].halfspace, self.columns_.size
+        # The place of the intercept can go to a feature; then the smallest one is dropped.
+        weights = hard_threshold(halfspace[:n_columns], min(settings.sparsity, n_columns))
+        offset = float(halfspace[-1]) if settings.fit_intercept else 0.0
         return {
             "phases_": tuple(phases),
             "n_iter_": len(phases),
             "row_weights_": trust_of_rows(phases, n_rows),
-            **self._coefficients(phases[-1].halfspace, settings),
+            "final_fit_": "hinge",
+            "penalized_fit_": None,
+            "evidence_": None,
+            **self._coefficients(weights, offset, self.columns_),
         }
 
-    def _coefficients(self, halfspace: FloatArray, settings: Settings) -> dict[str, Any]:
-        """The halfspace in scaled columns, and in the units of the columns of X."""
-        scale, center = self.scaling_.scale, self.scaling_.center
-        # The place of the intercept can go to a feature; then the smallest one is dropped.
-        weights = hard_threshold(halfspace[: scale.size], min(settings.sparsity, scale.size))
-        offset = float(halfspace[-1]) if settings.fit_intercept else 0.0
-        support = np.flatnonzero(weights)
+    def _coefficients(
+        self, weights: FloatArray, offset: float, columns: NDArray[np.intp]
+    ) -> dict[str, Any]:
+        """A model over some scaled columns, also in the units of the columns of X."""
+        scaling, used = self.scaling_.take(columns), np.flatnonzero(weights)
+        coef = np.zeros((1, self.scaling_.scale.size))
+        coef[0, columns] = weights / scaling.scale
         return {
-            "support_": support,
-            "coef_": (weights / scale)[np.newaxis],
-            "intercept_": np.array([offset - weights @ (center / scale)]),
-            "_weights": weights[support],
+            "support_": columns[used],
+            "coef_": coef,
+            "intercept_": np.array([offset - weights @ (scaling.center / scaling.scale)]),
+            "_weights": weights[used],
             "_offset": offset,
         }
+
+    # -- the final model ---------------------------------------------------------------------
+
+    def _finish(self, rows: Rows, labels: Any, settings: Settings) -> None:
+        """Choose between the halfspace and a penalized fit to the rows it trusts."""
+        compared = Comparison(
+            lambda *_: clone(self),
+            [(self.sparsity, settings.noise_rate)],
+            rows,
+            labels,
+            usual_folds(labels, settings.seed),
+            settings.final_fit,
+            fitted=self,
+        )
+        for _ in compared.fit_halfspaces(n_jobs=None):
+            pass
+        compared.fit_best(compared.path()[0])
+
+    def _take_penalized(self, fit: PenalizedFit) -> None:
+        """Make a penalized fit the final model, as a unit vector like a halfspace."""
+        length = float(np.hypot(np.linalg.norm(fit.coef), fit.offset)) or 1.0
+        model = self._coefficients(fit.coef / length, fit.offset / length, fit.columns)
+        self.__dict__.update(model, final_fit_="penalized", penalized_fit_=fit)
+
+    def _warn_of_distrusted_classes(self, labels: Any) -> None:
+        signs = np.where(labels == self.classes_[1], 1.0, -1.0)
+        warn_of_distrusted_classes(
+            self.row_weights_, signs, self.classes_.tolist(), check_noise_rate(self.noise_rate)
+        )
 
 
 def _task(settings: Settings, n_features: int) -> Task:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from itertools import product
 from typing import Any, Self, TypeVar
 
@@ -15,15 +16,8 @@ from thresher.estimators.checks import (
     check_sparsity,
     check_training_table,
 )
-from thresher.estimators.cross_validation import (
-    DEFAULT_FOLDS,
-    choose,
-    fit_to_all,
-    fit_to_folds,
-    make_folds,
-    path_of,
-    warn_of_uncertified,
-)
+from thresher.estimators.comparison import Choice, Comparison, choose
+from thresher.estimators.folds import DEFAULT_FOLDS, make_folds
 from thresher.estimators.halfspace import HalfspaceClassifier
 from thresher.estimators.model import HalfspaceModel
 from thresher.learning import PracticalSchedule
@@ -31,10 +25,17 @@ from thresher.rendering.progress import Move, plain_lines, progress
 from thresher.validation import check_noise_rate, check_switch
 
 T = TypeVar("T")
-Choice = tuple[int, float]  # sparsity and noise rate
 
-SPARSITIES: tuple[int | str, ...] = (10, 40, 160)  # tried by default
-SHARED = ("fit_intercept", "scale", "reach", "label_aware", "schedule")  # as in HalfspaceClassifier
+# As in HalfspaceClassifier.
+SHARED = (
+    "final_fit",
+    "max_columns",
+    "fit_intercept",
+    "scale",
+    "reach",
+    "label_aware",
+    "schedule",
+)
 
 
 class HalfspaceClassifierCV(FittedHalfspace):
@@ -42,20 +43,21 @@ class HalfspaceClassifierCV(FittedHalfspace):
 
     Held-out folds contain planted rows as well, which would favor the model they steered. So a
     held-out row counts by its trust: its weight in a fit to the whole table with the largest noise
-    rate and sparsity. Among the choices within one standard error of the best, the one with the
-    fewest features is taken, then the one with the largest noise rate. An adversary can hide some
-    planted rows from this comparison: if you know the noise rate to withstand, pass only that.
+    rate and sparsity, or 1 if nothing stands out. Among the choices within one standard error of
+    the best, the one with the fewest features is taken, then the one with the largest noise rate.
+    An adversary can hide some planted rows from this comparison: if you know the noise rate to
+    withstand, pass only that.
 
     Parameters
     ----------
-    sparsities : sequence of int or "all", default=(10, 40, 160)
+    sparsities : "auto", or a sequence of int, "auto" or "all", default="auto"
         Values above the number of columns mean all columns, and are tried once.
     noise_rates : sequence of float, default=(0.05,)
     cv : int, splitter, iterable of (train, test) splits or None, default=3
         As in scikit-learn. A number means stratified folds, shuffled by `random_state`; None means
         3. Every class must occur in the training rows of every split.
-    fit_intercept, scale, reach, label_aware, schedule, random_state : as in `HalfspaceClassifier`;
-        `random_state` also shuffles the folds
+    final_fit, max_columns, fit_intercept, scale, reach, label_aware, schedule, random_state : as in
+        `HalfspaceClassifier`; `random_state` also shuffles the folds
     n_jobs : int or None, default=None
         Number of processes for the fits, as in joblib.
     verbose : bool, default=False
@@ -68,8 +70,8 @@ class HalfspaceClassifierCV(FittedHalfspace):
     sparsity_, noise_rate_ : the chosen values
     best_estimator_, best_ : the chosen `HalfspaceClassifier`, fitted to all rows (one object under
         two names)
-    coef_, intercept_, support_, classes_, row_weights_, phases_, n_iter_, scaling_ : those of
-        `best_estimator_`
+    coef_, intercept_, support_, classes_, row_weights_, evidence_, final_fit_, penalized_fit_,
+        columns_, phases_, n_iter_, scaling_ : those of `best_estimator_`
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
@@ -84,9 +86,11 @@ class HalfspaceClassifierCV(FittedHalfspace):
 
     def __init__(
         self,
-        sparsities: Sequence[int | str] = SPARSITIES,
+        sparsities: Sequence[int | str] | str = "auto",
         noise_rates: Sequence[float] = (0.05,),
         *,
+        final_fit: str = "auto",
+        max_columns: int | None = 400,
         cv: Any = DEFAULT_FOLDS,
         fit_intercept: bool = True,
         scale: bool = True,
@@ -99,6 +103,8 @@ class HalfspaceClassifierCV(FittedHalfspace):
     ) -> None:
         self.sparsities = sparsities
         self.noise_rates = noise_rates
+        self.final_fit = final_fit
+        self.max_columns = max_columns
         self.cv = cv
         self.fit_intercept = fit_intercept
         self.scale = scale
@@ -119,57 +125,56 @@ class HalfspaceClassifierCV(FittedHalfspace):
             As in `HalfspaceClassifier.fit`; or the folds are unusable, for example because a class
             has fewer rows than there are folds.
         """
-        seed = self._check_parameters()
+        settings = self._check_parameters()
         rows, labels = check_training_table(self, X, y)
         choices = self._choices(rows.shape[1])
-        folds = make_folds(self.cv, rows, labels, seed)
-        n_fits = 2 + len(choices) * len(folds)
+        folds = make_folds(self.cv, rows, labels, settings.seed)
+        n_fits = 2 + len(choices) * (len(folds) if settings.final_fit != "penalized" else 1)
         with self._bar(n_fits) as move:
             report = FitReport(self, X, y, n_tasks=n_fits, move=move)
-            widest = (max(s for s, _ in choices), max(eta for _, eta in choices))
-            fitted = fit_to_all(self._make(*widest, seed), rows, labels)
+            make = partial(self._make, random_state=settings.seed)
+            compared = Comparison(make, choices, rows, labels, folds, settings.final_fit)
             report.task_ended("fit for trust")
-            results = []
-            # A generator: a list would keep every fitted estimator in memory.
-            fits = ((self._make(*choice, seed), fold) for choice, fold in product(choices, folds))
-            for result in fit_to_folds(fits, rows, labels, fitted.row_weights_, self.n_jobs):
-                results.append(result)
+            for _ in compared.fit_halfspaces(self.n_jobs):
                 report.task_ended("fit to folds")
-            warn_of_uncertified(results)
-            self.path_ = path_of(choices, [result.error for result in results])
-            chosen = choose(self.path_)
-            self.sparsity_, self.noise_rate_ = choice = chosen.sparsity, chosen.noise_rate
-            if choice != widest:
-                fitted = fit_to_all(self._make(*choice, seed), rows, labels)
-            self._take(fitted)
+            self.path_ = compared.path()
+            self._take(compared.fit_best(choose(self.path_)), labels)
             report.task_ended("fit of the choice")
             report.fit_ended()
         return self
 
-    def _check_parameters(self) -> int:
-        """The seed, once everything that needs no table has been checked."""
+    def _check_parameters(self) -> Settings:
+        """The settings of any choice, once everything that needs no table has been checked."""
         check_n_jobs(self.n_jobs)
         check_switch(self.verbose, "verbose")
-        return Settings.of(self._make(1, 0.0, self.random_state)).seed
+        return Settings.of(self._make(1, 0.0, self.random_state))
 
     def _choices(self, n_features: int) -> list[Choice]:
         """Every sparsity, from small to large, with every noise rate."""
-        sparsities = _checked(self.sparsities, "sparsities", check_sparsity)
+        given = ["auto"] if _is_auto(self.sparsities) else self.sparsities
+        checked = _checked(given, "sparsities", check_sparsity)
         noise_rates = _checked(self.noise_rates, "noise_rates", check_noise_rate)
-        tried = sorted({min(sparsity, n_features) for sparsity in sparsities})
-        return list(product(tried, dict.fromkeys(noise_rates)))
+        named = [_is_auto(value) for value in given]
+        tried: list[int | str] = sorted(
+            {min(sparsity, n_features) for sparsity, is_auto in zip(checked, named) if not is_auto}
+        )
+        return list(product(tried + ["auto"] * any(named), dict.fromkeys(noise_rates)))
 
     def _bar(self, n_fits: int) -> AbstractContextManager[Move | None]:
         if not self.verbose:
             return nullcontext()
         return progress("fits", n_fits, otherwise=plain_lines("fits", n_fits))
 
-    def _make(self, sparsity: int, noise_rate: float, random_state: Any) -> HalfspaceClassifier:
+    def _make(
+        self, sparsity: int | str, noise_rate: float, random_state: Any
+    ) -> HalfspaceClassifier:
         shared = {name: getattr(self, name) for name in SHARED}
         return HalfspaceClassifier(sparsity, noise_rate, random_state=random_state, **shared)
 
-    def _take(self, best: HalfspaceClassifier) -> None:
+    def _take(self, best: HalfspaceClassifier, labels: Any) -> None:
         """Take over the fitted attributes of the chosen estimator, and complete it."""
+        best._warn_of_distrusted_classes(labels)
+        self.sparsity_, self.noise_rate_ = best.sparsity, best.noise_rate
         given = best.get_params(deep=False)
         self.__dict__.update({name: v for name, v in vars(best).items() if name not in given})
         best.n_features_in_ = self.n_features_in_
@@ -181,6 +186,10 @@ class HalfspaceClassifierCV(FittedHalfspace):
         """The chosen model without the estimator around it, for `save_model`."""
         check_is_fitted(self)
         return self.best_estimator_.to_model()
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
 
 
 def _checked(values: Any, name: str, check: Callable[[object, str], T]) -> list[T]:

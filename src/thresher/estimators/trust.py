@@ -9,6 +9,7 @@ from thresher.errors import DistrustedClass, warn_caller
 from thresher.learning import PhaseOutcome
 from thresher.validation import FloatArray
 
+MOST_OF_A_CLASS = 0.5  # that may be distrusted
 LITTLE = 0.3  # a class with less mean trust is warned about
 
 
@@ -22,7 +23,8 @@ def trust_of_rows(phases: Sequence[PhaseOutcome], n_rows: int) -> FloatArray:
     --------
     >>> from thresher import HalfspaceClassifier
     >>> rows = np.random.default_rng(0).standard_normal((200, 4))
-    >>> model = HalfspaceClassifier(2, random_state=0).fit(rows, rows[:, 0] > 0)
+    >>> model = HalfspaceClassifier(2, final_fit="hinge", random_state=0)
+    >>> model = model.fit(rows, rows[:, 0] > 0)
     >>> np.array_equal(trust_of_rows(model.phases_, 200), model.row_weights_)
     True
     """
@@ -31,6 +33,26 @@ def trust_of_rows(phases: Sequence[PhaseOutcome], n_rows: int) -> FloatArray:
         total[outcome.row_ids] += np.where(outcome.is_left_out, 0.0, outcome.row_weights)
         n_looked[outcome.row_ids] += 1
     return total / np.maximum(n_looked, 1)
+
+
+def keep_every_class(trust: FloatArray, labels: Any) -> FloatArray:
+    """The trust, raised where a class would lose more than half of its rows to distrust.
+
+    So much of a class is never taken for planted: the class would be lost if it were not.
+
+    Examples
+    --------
+    >>> trust, labels = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.5]), np.repeat(["yes", "no"], 3)
+    >>> keep_every_class(trust, labels)
+    array([1. , 1. , 1. , 0.4, 0.4, 0.7])
+    """
+    kept = trust.copy()
+    for label in np.unique(labels):
+        own = labels == label
+        distrust = 1 - trust[own]
+        allowed = MOST_OF_A_CLASS * float(own.sum())
+        kept[own] = 1 - distrust * min(1.0, allowed / max(float(distrust.sum()), allowed, 1e-300))
+    return kept
 
 
 def weighted_error(wrong: Any, labels: Any, trust: FloatArray) -> float:

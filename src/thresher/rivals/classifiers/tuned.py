@@ -1,7 +1,6 @@
 """L1 logistic regression and a linear SVM, with C tuned by cross-validation."""
 
 import warnings
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
@@ -9,40 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.svm import LinearSVC
 
+from thresher.estimators.penalized import (
+    L1_RANGE,
+    L2_RANGE,
+    best_on,
+    l1_logistic,
+    slope_at_zero,
+    walk_path,
+)
 from thresher.rivals.classifiers.linear import LinearRival
 from thresher.validation import FloatArray, Rows, check_count, check_vector
 
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
-# The first release that deprecates `penalty` also takes an l1_ratio without it.
-_L1 = {"l1_ratio": 1.0} if LogisticRegression().penalty == "deprecated" else {"penalty": "l1"}
-_N_HALVINGS = 3  # of the step of C that crossed the limit of non-zero coefficients
-_PATIENCE = 3  # values of C without a better score after which the path ends
-_LOGISTIC_RANGE = np.logspace(0.25, 3, 12)  # multiples of the least C with a non-zero coefficient
-_SVM_RANGE = np.logspace(-5, 2, 8)
-# Bounds on the work of a fit. On the clean and poisoned tables of the studies, an L1 fit that
-# converges takes up to 25 steps.
-_L1_STEPS, _SVM_STEPS = 100, 1000
-
-
-def l1_logistic(C: float, random_state: Any = None) -> Any:
-    """Scikit-learn's L1 logistic regression with an intercept that is barely penalized.
-
-    The solver is liblinear: on standardized tables it was faster than saga.
-    """
-    return LogisticRegression(
-        **_L1,
-        C=C,
-        solver="liblinear",
-        tol=1e-3,
-        max_iter=_L1_STEPS,
-        intercept_scaling=10.0,  # liblinear penalizes the intercept; this makes it ten times less
-        random_state=random_state,
-    )
+_SVM_STEPS = 1000  # bounds the work of a fit
 
 
 def tuned_l1_logistic(rows: Rows, signs: FloatArray, seed: int, **options: Any) -> Any:
@@ -60,6 +42,11 @@ class PathModel:
     offset: float
     score: float
     is_converged: bool = True
+
+    @property
+    def error(self) -> float:
+        """The mean error on held-out rows."""
+        return 1 - self.score
 
 
 class TunedRival(LinearRival):
@@ -80,8 +67,8 @@ class TunedRival(LinearRival):
         fit = partial(self._fit_point, rows, signs, self._folds(signs), limit)
         grid = self._grid(rows, signs)
         null = PathModel(float(grid[0]) / 4, np.zeros(rows.shape[1]), float(np.mean(signs)), 0.0)
-        self.path_ = walk_path([null], grid, fit)
-        best = self.path_[_best(self.path_)]
+        self.path_ = walk_path(null, grid.tolist(), fit)
+        best = self.path_[best_on(self.path_)]
         self.C_ = best.C
         return best.coef, best.offset
 
@@ -106,45 +93,6 @@ class TunedRival(LinearRival):
             return [(everything, everything)]
         splitter = StratifiedKFold(n_folds, shuffle=True, random_state=self._seed)
         return list(splitter.split(np.zeros(signs.size), signs))
-
-
-def walk_path(
-    path: list[PathModel], grid: FloatArray, fit: Callable[[float], PathModel | None]
-) -> list[PathModel]:
-    """The path with the models of the grid, until they stop improving or get too dense.
-
-    In the second case the step of C that went too far is halved a few times, on a log scale. The
-    path also ends with a model that did not converge: larger C take longer.
-    """
-    path = list(path)
-    for C in grid.tolist():
-        point = fit(C)
-        if point is None:
-            return path + _just_below(path[-1].C, C, fit)
-        path.append(point)
-        if not point.is_converged or len(path) - 1 - _best(path) >= _PATIENCE:
-            break
-    return path
-
-
-def _just_below(
-    low: float, high: float, fit: Callable[[float], PathModel | None]
-) -> list[PathModel]:
-    found = []
-    for _ in range(_N_HALVINGS):
-        middle = float(np.sqrt(low * high))
-        point = fit(middle)
-        if point is None:
-            high = middle
-        else:
-            low = middle
-            found.append(point)
-    return found
-
-
-def _best(path: list[PathModel]) -> int:
-    """The first point with the best score: the sparsest of equally good models."""
-    return int(np.argmax([point.score for point in path]))
 
 
 @dataclass(eq=False, repr=False)
@@ -187,9 +135,8 @@ class SparseLogisticRegressionCV(TunedRival):
         return l1_logistic(C, self._seed)
 
     def _grid(self, rows: Rows, signs: FloatArray) -> FloatArray:
-        # The slope of the loss at coefficients zero and the best offset; C times it must exceed 1.
-        slope = float(np.abs(rows.T @ (signs - signs.mean())).max()) / 2
-        return _LOGISTIC_RANGE / slope if slope > 0 else np.ones(1)
+        slope = slope_at_zero(rows, signs, np.ones(signs.size))
+        return L1_RANGE / slope if slope > 0 else np.ones(1)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -229,4 +176,4 @@ class LinearSVMCV(TunedRival):
         return LinearSVC(C=C, dual="auto", max_iter=_SVM_STEPS, random_state=self._seed)
 
     def _grid(self, rows: Rows, signs: FloatArray) -> FloatArray:  # noqa: ARG002
-        return _SVM_RANGE if self.Cs is None else np.sort(check_vector(self.Cs, "Cs"))
+        return L2_RANGE if self.Cs is None else np.sort(check_vector(self.Cs, "Cs"))

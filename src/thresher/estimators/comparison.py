@@ -1,0 +1,175 @@
+"""Choices of sparsity and noise rate, compared on held-out rows."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Self
+
+import numpy as np
+
+from thresher.estimators.checks import check_sparsity
+from thresher.estimators.cross_validation import fit_to_all, fit_to_folds, warn_of_uncertified
+from thresher.estimators.final_fit import Judgment, PenalizedFits
+from thresher.estimators.folds import Fold
+from thresher.estimators.penalized import PenalizedFit
+from thresher.estimators.trust import keep_every_class
+from thresher.validation import FloatArray, Rows
+
+Choice = tuple[int | str, float]  # sparsity and noise rate
+
+
+class Comparison:
+    """Every choice, compared on held-out rows by the trust of the widest one.
+
+    Parameters
+    ----------
+    make : an unfitted `HalfspaceClassifier` for a sparsity and a noise rate
+    choices : to compare
+    rows, labels : the table
+    folds : to compare the choices on
+    final_fit : "auto", "hinge" or "penalized"
+    fitted : the classifier of the only choice after its phases on all rows, if there is one already
+    """
+
+    def __init__(
+        self,
+        make: Callable[[int | str, float], Any],
+        choices: Sequence[Choice],
+        rows: Rows,
+        labels: Any,
+        folds: Sequence[Fold],
+        final_fit: str,
+        fitted: Any = None,
+    ) -> None:
+        self._make, self._choices, self._folds = make, choices, folds
+        self._rows, self._labels = rows, labels
+        self._with_halfspaces = final_fit != "penalized"
+        self._errors: dict[tuple[Choice, str], Sequence[float]] = {}
+        widest = max(choices, key=lambda choice: (check_sparsity(choice[0]), choice[1]))
+        self._fitted = {widest: fitted or fit_to_all(make(*widest), rows, labels)}
+        self._judgment: Judgment | None = None
+        self._trust = self._fitted[widest].row_weights_
+        if final_fit != "hinge":
+            self._judgment = PenalizedFits(self._fitted[widest], rows, labels, folds).judge()
+            self._trust = self._judgment.trust
+            self._penalized = {widest: self._judgment.penalized}
+
+    def fit_halfspaces(self, n_jobs: int | None) -> Iterator[None]:
+        """Fit the halfspaces of every choice to the folds, one at each step."""
+        if not self._with_halfspaces:
+            return
+        pairs = list(product(self._choices, self._folds))
+        # A generator: a list would keep every fitted estimator in memory.
+        fits = ((self._make(*choice), fold) for choice, fold in pairs)
+        results = []
+        for result in fit_to_folds(fits, self._rows, self._labels, self._trust, n_jobs):
+            results.append(result)
+            yield
+        warn_of_uncertified(results)
+        for i, choice in enumerate(self._choices):
+            own = results[i * len(self._folds) : (i + 1) * len(self._folds)]
+            self._errors[choice, "hinge"] = [result.error for result in own]
+
+    def path(self) -> tuple["PathPoint", ...]:
+        """The error of each choice, with the final model that suits it best."""
+        if self._judgment is not None:
+            for choice in self._choices:
+                self._errors[choice, "penalized"] = self._penalized_fit(choice).held_out.errors
+        points = [PathPoint.of(choice, e, kind) for (choice, kind), e in self._errors.items()]
+        best: dict[Choice, PathPoint] = {}
+        for point in sorted(points, key=lambda point: point.error):
+            best.setdefault((point.sparsity, point.noise_rate), point)
+        return tuple(best[choice] for choice in self._choices)
+
+    def fit_best(self, chosen: "PathPoint") -> Any:
+        """The classifier of the choice, fitted to all rows, with its final model."""
+        choice = (chosen.sparsity, chosen.noise_rate)
+        best = self._fit_to_all(choice)
+        if self._judgment is not None:
+            best.row_weights_ = self._weights_of(best)
+            best.evidence_ = self._judgment.evidence
+        if chosen.final_fit == "penalized":
+            best._take_penalized(self._penalized_fit(choice))
+        return best
+
+    def _fit_to_all(self, choice: Choice) -> Any:
+        if choice not in self._fitted:
+            self._fitted[choice] = fit_to_all(self._make(*choice), self._rows, self._labels)
+        return self._fitted[choice]
+
+    def _penalized_fit(self, choice: Choice) -> PenalizedFit:
+        if choice not in self._penalized:
+            fitted = self._fit_to_all(choice)
+            fits = PenalizedFits(fitted, self._rows, self._labels, self._folds)
+            self._penalized[choice] = fits.fit(self._weights_of(fitted), self._trust)
+        return self._penalized[choice]
+
+    def _weights_of(self, fitted: Any) -> FloatArray:
+        """The trust of the classifier; ones if nothing stands out."""
+        if self._judgment is None or not self._judgment.evidence.stands_out:
+            return self._trust
+        return keep_every_class(fitted.row_weights_, self._labels)
+
+
+@dataclass(frozen=True)
+class PathPoint:
+    """The cross-validated error of one choice of parameters.
+
+    Parameters
+    ----------
+    sparsity, noise_rate : the choice
+    error : share of the held-out trust on wrongly classified rows, averaged over the folds. Use it
+        to compare choices: the error on new rows is larger, because rows that are hard to classify
+        have little trust
+    standard_error : of that average; 0 if there is a single fold
+    final_fit : "hinge" or "penalized", the final model with that error: the better one
+
+    Examples
+    --------
+    >>> from thresher import HalfspaceClassifierCV
+    >>> rows = np.random.default_rng(0).standard_normal((300, 4))
+    >>> labels = rows[:, 0] + rows[:, 1] > 0
+    >>> for p in HalfspaceClassifierCV((1, 2), cv=2, random_state=0).fit(rows, labels).path_:
+    ...     print(f"{p.sparsity} features: {p.error:.2f} ± {p.standard_error:.2f}")
+    1 features: 0.24 ± 0.00
+    2 features: 0.01 ± 0.00
+    """
+
+    sparsity: int | str
+    noise_rate: float
+    error: float
+    standard_error: float
+    final_fit: str = "hinge"
+
+    @classmethod
+    def of(cls, choice: Choice, errors: Sequence[float], final_fit: str) -> Self:
+        """Mean and standard error over the folds.
+
+        Examples
+        --------
+        >>> PathPoint.of((5, 0.1), [0.25, 0.75], "hinge")
+        PathPoint(sparsity=5, noise_rate=0.1, error=0.5, standard_error=0.25, final_fit='hinge')
+        """
+        spread = np.std(errors, ddof=min(1, len(errors) - 1)) / np.sqrt(len(errors))
+        return cls(*choice, float(np.mean(errors)), float(spread), final_fit)
+
+
+def choose(path: Sequence[PathPoint]) -> PathPoint:
+    """The sparsest choice within one standard error of the best, then the largest noise rate.
+
+    Examples
+    --------
+    >>> path = [PathPoint(1, 0.0, 0.30, 0.01), PathPoint(2, 0.0, 0.11, 0.01),
+    ...         PathPoint(9, 0.0, 0.10, 0.02)]
+    >>> choose(path).sparsity
+    2
+    """
+    best = min(path, key=lambda point: point.error)
+    limit = best.error + best.standard_error
+    good = [point for point in path if point.error <= limit]
+    return min(good, key=lambda point: (_size(point.sparsity), -point.noise_rate, point.error))
+
+
+def _size(sparsity: int | str) -> float:
+    """For sorting: "auto" stands for any number of features."""
+    return np.inf if isinstance(sparsity, str) else sparsity

@@ -1,0 +1,101 @@
+"""The final model: the halfspace of Algorithm 1, or a penalized fit to the rows it trusts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.estimators.checks import Settings, check_two_classes
+from thresher.estimators.evidence import CLEARLY, Evidence, compare_with_chance, improvement
+from thresher.estimators.folds import Fold
+from thresher.estimators.penalized import Examples, PenalizedFit, best_penalized
+from thresher.estimators.screening import promising_columns
+from thresher.estimators.trust import keep_every_class
+from thresher.validation import FloatArray, Rows, is_sparse
+
+MOST_DENSE_COLUMNS = 2000  # of a penalized fit to dense rows; to sparse ones, all
+
+
+@dataclass(frozen=True, eq=False)
+class Judgment:
+    """The trust that the final model is fitted and compared with, and the best penalized fit.
+
+    Parameters
+    ----------
+    trust : (n,) the weight of each row; all ones if nothing stands out
+    evidence : what stands out
+    penalized : the best penalized fit to the trusted rows
+    """
+
+    trust: FloatArray
+    evidence: Evidence
+    penalized: PenalizedFit
+
+
+class PenalizedFits:
+    """Penalized fits to one table, with the scaling of a fitted halfspace.
+
+    Parameters
+    ----------
+    fitted : a `HalfspaceClassifier` after its phases
+    rows, labels : the table that it was fitted to
+    folds : to compare fits on
+    """
+
+    def __init__(self, fitted: Any, rows: Rows, labels: Any, folds: Sequence[Fold]) -> None:
+        self._settings = Settings.of(fitted)
+        _, self._signs = check_two_classes(labels)
+        self._fitted, self._folds = fitted, folds
+        self._columns = self._useful_columns(rows)
+        part = rows if self._columns.size == rows.shape[1] else rows[:, self._columns]
+        self._scaled = fitted.scaling_.take(self._columns).apply(part)
+
+    def _useful_columns(self, rows: Rows) -> NDArray[np.intp]:
+        if self._settings.most_features is not None:
+            columns: NDArray[np.intp] = self._fitted.columns_
+            return columns
+        at_most = rows.shape[1] if is_sparse(rows) else MOST_DENSE_COLUMNS
+        return promising_columns(rows, self._signs, at_most)
+
+    def fit(self, weights: FloatArray, judge: FloatArray) -> PenalizedFit:
+        """The best fit to rows of these weights, compared on held-out rows by those of `judge`."""
+        examples = Examples(
+            rows=self._scaled,
+            signs=self._signs,
+            weights=weights,
+            judge=judge,
+            folds=self._folds,
+            with_intercept=self._settings.fit_intercept,
+            seed=self._settings.seed,
+        )
+        best = best_penalized(examples, self._settings.most_features)
+        return replace(best, columns=self._columns)
+
+    def judge(self) -> Judgment:
+        """Whether the halfspace's trust is used: only if rows stand out."""
+        trust = keep_every_class(self._fitted.row_weights_, self._signs)
+        everyone = np.ones(self._signs.size)
+        plain = self.fit(everyone, everyone)
+        trusted = plain if (trust == 1).all() else self.fit(trust, trust)
+        clearer = improvement(plain.held_out.wrong, trusted.held_out.wrong, self._signs, trust)
+        evidence = self._evidence(clearer)
+        if evidence.stands_out:
+            return Judgment(trust, evidence, trusted)
+        return Judgment(everyone, evidence, plain)
+
+    def _evidence(self, clearer: float) -> Evidence:
+        first, seen = self._fitted.phases_[0].phase, self._fitted.columns_
+        fraction = first.outlier_fraction
+        chance = (np.nan, np.nan, np.nan)
+        if clearer <= CLEARLY and fraction > 0:
+            places = np.searchsorted(self._columns, seen)
+            chance = compare_with_chance(
+                self._scaled[:, places],
+                self._signs,
+                l1_ratio=first.removal_l1_radius / first.l2_radius,
+                outlier_fraction=fraction,
+                seed=self._settings.seed,
+            )
+        return Evidence(self._signs.size, seen.size, fraction, *chance, clearer)

@@ -1,0 +1,74 @@
+"""Promising columns: a wide table is cut down to them before anything quadratic begins."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.estimators.columns import ColumnScaling
+from thresher.validation import FloatArray, Rows, is_sparse
+
+REACH = 2.0  # of a scaled value: limits what one row can do to the statistic of a column
+COLUMNS_PER_BLOCK = 256  # limits the memory used besides the result
+
+
+def promising_columns(
+    rows: Rows, signs: FloatArray, at_most: int, places: NDArray[np.intp] | slice = slice(None)
+) -> NDArray[np.intp]:
+    """The columns whose class means differ most, relative to their spread; all if there are few.
+
+    Entries are scaled by medians and clipped before they are averaged, so that a planted row moves
+    the mean of its class by at most 4 divided by the size of the class. Planted rows can therefore
+    make a useless column look somewhat promising, but can hardly hide a useful one.
+
+    Parameters
+    ----------
+    rows : (n, d) the table
+    signs : (n,) of -1 and +1; with `places`, of those rows
+    at_most : number of columns
+    places : which rows count; all by default
+
+    Returns
+    -------
+    The columns in increasing order.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.standard_normal((300, 1000))
+    >>> signs = np.sign(rows[:, 3] - rows[:, 700])
+    >>> promising_columns(rows, signs, at_most=2)
+    array([  3, 700])
+    """
+    n_columns = rows.shape[1]
+    if n_columns <= at_most:
+        return np.arange(n_columns)
+    differences = _differences(rows[places], signs)
+    best = np.argsort(-differences, kind="stable")[:at_most]
+    return np.sort(best)
+
+
+def _differences(rows: Rows, signs: FloatArray) -> FloatArray:
+    """The difference of the class means of each column, divided by its standard deviation."""
+    if is_sparse(rows):
+        return _of_scaled(ColumnScaling.of(rows, REACH).apply(rows), signs)
+    found = np.empty(rows.shape[1])
+    for start in range(0, found.size, COLUMNS_PER_BLOCK):
+        block = slice(start, start + COLUMNS_PER_BLOCK)
+        part = rows[:, block]
+        found[block] = _of_scaled(ColumnScaling.of(part, REACH).apply(part), signs)
+    return found
+
+
+def _of_scaled(rows: Rows, signs: FloatArray) -> FloatArray:
+    members = [signs > 0, signs < 0]
+    means = [np.asarray(own @ rows) / own.sum() for own in np.asarray(members, dtype=np.float64)]
+    squares = np.asarray((rows.multiply(rows) if is_sparse(rows) else rows**2).sum(axis=0))
+    shares = [float(own.mean()) for own in members]
+    variance = squares / signs.size - shares[0] * means[0] ** 2 - shares[1] * means[1] ** 2
+    deviation = np.sqrt(np.maximum(variance, 0.0))
+    # A column that hardly varies within the classes must not look promising for that alone.
+    found: FloatArray = np.abs(means[0] - means[1]) / (deviation + _floor(deviation))
+    return found
+
+
+def _floor(deviation: FloatArray) -> float:
+    return 1e-3 * float(deviation.max(initial=0.0)) or 1.0

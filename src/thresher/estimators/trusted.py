@@ -1,0 +1,179 @@
+"""`TrustedClassifier`: trust in the rows of a table, for any classifier that takes weights."""
+
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+
+from thresher.estimators.halfspace import HalfspaceClassifier
+from thresher.learning import PracticalSchedule
+from thresher.validation import is_sparse, refuse_masked
+
+SHARED = ("noise_rate", "max_columns", "label_aware", "schedule", "random_state")
+
+
+def _offers(name: str) -> Any:
+    """Whether the estimator has a method: the fitted one, or else the given one."""
+
+    def offers(self: "TrustedClassifier") -> bool:
+        estimator = getattr(self, "estimator_", self.estimator)
+        getattr(HalfspaceClassifier if estimator is None else estimator, name)
+        return True
+
+    return available_if(offers)
+
+
+class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Any classifier that takes weights, fitted with the trust that each row deserves.
+
+    The trust is that of a `HalfspaceClassifier` with sparsity "auto". It is found by a linear model
+    over scaled columns; the classifier that uses it can be of any kind, for instance a forest or
+    boosted trees. If no rows stand out, every row has weight 1.
+
+    Parameters
+    ----------
+    estimator : classifier whose `fit` takes `sample_weight`, or a pipeline that ends with one
+        In a pipeline, trust is found on the output of the steps before the last one. With None, the
+        classifier is the penalized fit of `HalfspaceClassifier`.
+    noise_rate : float, default=0.05
+        Largest share of planted rows to withstand, below 0.5.
+    max_columns, label_aware, schedule, random_state : as in `HalfspaceClassifier`
+
+    Attributes
+    ----------
+    estimator_ : the fitted clone of `estimator`
+    filter_ : the fitted `HalfspaceClassifier` that found the trust
+    row_weights_ : (n_rows,) the trust in each training row, from 0 to 1
+    evidence_ : the `Evidence`, with a sentence on what stands out
+    classes_ : the two labels
+    n_features_in_, feature_names_in_ : as in scikit-learn
+
+    Notes
+    -----
+    Missing values go to estimators that accept them; trust is then found with the median of the
+    column in their place. Trust protects against rows that steer a linear model. An attack that
+    only a forest would notice can pass unseen.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((600, 5))
+    >>> y = np.where(X[:, 0] > 0, "yes", "no")
+    >>> X[:60], y[:60] = [3, -3, 3, -3, 3], "no"  # planted
+    >>> model = TrustedClassifier(DecisionTreeClassifier(max_depth=1), noise_rate=0.1).fit(X, y)
+    >>> model.row_weights_[:60].max() < 0.2 < model.row_weights_[60:].mean()
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        noise_rate: float = 0.05,
+        max_columns: int | None = 400,
+        label_aware: bool = True,
+        schedule: PracticalSchedule | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.noise_rate = noise_rate
+        self.max_columns = max_columns
+        self.label_aware = label_aware
+        self.schedule = schedule
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Find the trust in each row, and fit a clone of the estimator with it.
+
+        Raises
+        ------
+        TypeError
+            The estimator's `fit` takes no `sample_weight`.
+        ValueError
+            As in `HalfspaceClassifier.fit`; missing values are refused unless the estimator accepts
+            them.
+        """
+        steps, last = _steps_and_last(self.estimator)
+        _require_sample_weight(last)
+        refuse_masked(X, "X")
+        validate_data(self, X, skip_check_array=True)  # sets n_features_in_
+        rows = X if steps is None else steps.fit_transform(X, y)
+        self.filter_ = self._fitted_filter(rows, y, _accepts_missing_values(last))
+        self.classes_, self.row_weights_ = self.filter_.classes_, self.filter_.row_weights_
+        self.evidence_ = self.filter_.evidence_
+        if last is None:
+            last = self.filter_
+        else:
+            last.fit(rows, y, sample_weight=self.row_weights_)
+        self.estimator_ = last if steps is None else _joined(self.estimator, steps, last)
+        return self
+
+    def _fitted_filter(self, rows: Any, labels: Any, with_missing_values: bool) -> Any:
+        shared = {name: getattr(self, name) for name in SHARED}
+        filter_ = HalfspaceClassifier("auto", final_fit="penalized", **shared)
+        if with_missing_values and not is_sparse(rows):
+            rows = SimpleImputer(strategy="median", keep_empty_features=True).fit_transform(rows)
+        return filter_.fit(rows, labels)
+
+    @_offers("predict")  # type: ignore[untyped-decorator]
+    def predict(self, X: Any) -> Any:
+        """The estimator's predictions."""
+        return self._fitted().predict(X)
+
+    @_offers("predict_proba")  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Any:
+        """The estimator's probabilities of the two classes."""
+        return self._fitted().predict_proba(X)
+
+    @_offers("predict_log_proba")  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Any:
+        """The logarithms of the estimator's probabilities."""
+        return self._fitted().predict_log_proba(X)
+
+    @_offers("decision_function")  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Any:
+        """The estimator's scores: positive for the second class."""
+        return self._fitted().decision_function(X)
+
+    def _fitted(self) -> Any:
+        check_is_fitted(self)
+        return self.estimator_
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        given = get_tags(HalfspaceClassifier() if self.estimator is None else self.estimator)
+        tags.input_tags.sparse = given.input_tags.sparse
+        tags.input_tags.allow_nan = given.input_tags.allow_nan
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def _steps_and_last(estimator: Any) -> tuple[Any, Any]:
+    """The steps of a pipeline before its last one, and that; all unfitted clones."""
+    if isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
+        return clone(estimator[:-1]), clone(estimator[-1])
+    return None, None if estimator is None else clone(estimator)
+
+
+def _joined(pipeline: Pipeline, steps: Pipeline, last: Any) -> Pipeline:
+    """A pipeline of fitted steps with the names and settings of the given one."""
+    joined = clone(pipeline)
+    joined.steps = [*steps.steps, (pipeline.steps[-1][0], last)]
+    return joined
+
+
+def _accepts_missing_values(estimator: Any) -> bool:
+    return estimator is not None and bool(get_tags(estimator).input_tags.allow_nan)
+
+
+def _require_sample_weight(estimator: Any) -> None:
+    if estimator is not None and not has_fit_parameter(estimator, "sample_weight"):
+        raise TypeError(
+            "estimator must take sample_weight in fit, and "
+            f"{type(estimator).__name__} does not: trust has no way in"
+        )
