@@ -13,6 +13,7 @@ from thresher.validation import FloatArray, Rows, is_sparse
 
 MAD_TO_DEVIATION = 1.4826  # of a Gaussian column
 NARROWEST = 2.0**-996  # the least scale of a column: weights divided by it stay finite
+LARGEST = float(np.finfo(np.float64).max)
 FARTHEST = 1e300  # the largest scaled value: sums stay finite
 HUGE = 1e307  # differences of larger numbers can overflow
 ORDINARY = (1 / 8, 3.0)  # size of a table's median row, relative to standard normal rows
@@ -183,17 +184,28 @@ def _center_and_width(column: FloatArray) -> tuple[float, float]:
 def _sparse_scales(X: Rows) -> tuple[FloatArray, FloatArray]:
     n_rows, n_features = X.shape
     columns = sp.csc_array(X)
-    parts = np.split(columns.data, columns.indptr[1:-1])
-    scale = [
-        np.inf if _is_constant(part, n_rows) else _bounded(_median_nonzero(np.abs(part)))
-        for part in parts
-    ]
-    return np.zeros(n_features), np.array(scale)
+    column_of = np.repeat(np.arange(n_features), np.diff(columns.indptr))
+    widths = np.clip(_medians(np.abs(columns.data), column_of, n_features), NARROWEST, LARGEST)
+    for j in np.flatnonzero(np.diff(columns.indptr) == n_rows):
+        part = columns.data[columns.indptr[j] : columns.indptr[j + 1]]
+        if part[0] != 0 and (part == part[0]).all():  # a constant
+            widths[j] = np.inf
+    return np.zeros(n_features), widths
 
 
-def _is_constant(stored: FloatArray, n_rows: int) -> bool:
-    """Whether a sparse column has the same non-zero entry in every row."""
-    return stored.size == n_rows and bool((stored == stored[0]).all()) and stored[0] != 0
+def _medians(sizes: FloatArray, group_of: NDArray[np.intp], n_groups: int) -> FloatArray:
+    """The median of the positive entries of each group; 1 if it has none."""
+    is_positive = sizes > 0
+    sizes, group_of = sizes[is_positive], group_of[is_positive]
+    ordered = sizes[np.lexsort((sizes, group_of))]
+    counts = np.bincount(group_of, minlength=n_groups)
+    start, has_any = np.cumsum(counts) - counts, counts > 0
+    low = ordered[(start + (counts - 1) // 2)[has_any]]
+    high = ordered[(start + counts // 2)[has_any]]
+    medians = np.ones(n_groups)
+    unit = np.where(high > HUGE, 4.0, 1.0)  # a median adds two
+    medians[has_any] = unit * ((low / unit + high / unit) / 2)
+    return medians
 
 
 def _median_nonzero(distances: FloatArray) -> float:
@@ -211,4 +223,4 @@ def _unit(values: FloatArray) -> float:
 
 
 def _bounded(width: float) -> float:
-    return min(max(width, NARROWEST), float(np.finfo(np.float64).max))
+    return min(max(width, NARROWEST), LARGEST)

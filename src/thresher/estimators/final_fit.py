@@ -57,7 +57,8 @@ class PenalizedFits:
             columns: NDArray[np.intp] = self._fitted.columns_
             return columns
         at_most = rows.shape[1] if is_sparse(rows) else MOST_DENSE_COLUMNS
-        return promising_columns(rows, self._signs, at_most)
+        known = self._fitted.scaling_ if self._settings.scale else None
+        return promising_columns(rows, self._signs, at_most, known)
 
     def fit(self, weights: FloatArray, judge: FloatArray) -> PenalizedFit:
         """The best fit to rows of these weights, compared on held-out rows by those of `judge`."""

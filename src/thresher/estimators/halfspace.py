@@ -181,7 +181,8 @@ class HalfspaceClassifier(FittedHalfspace):
             if settings.scale
             else ColumnScaling.common(rows)
         )
-        self.columns_ = promising_columns(rows, signs, settings.max_columns, places)
+        known = self.scaling_ if settings.scale else None
+        self.columns_ = promising_columns(rows, signs, settings.max_columns, known, places)
         phases: list[PhaseOutcome] = []
 
         def phase_ended(outcome: PhaseOutcome) -> bool:

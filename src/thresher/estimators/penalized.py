@@ -21,7 +21,7 @@ Places = NDArray[np.intp] | slice
 Scores = Callable[[Rows], FloatArray]  # of rows, by a fitted model
 
 INTERCEPT_ENTRY = 10.0  # liblinear penalizes the intercept; this makes it ten times less
-ROUGH, FINE = 1e-3, 1e-4  # tolerances of the solver: to compare fits, and for the chosen one
+ROUGH, FINE = 1e-3, 1e-5  # tolerances of the solver: to compare fits, and for the chosen one
 CERTIFIED_GAP = 0.01  # relative duality gap up to which a fit counts as certified
 PATIENCE = 3  # values of C without a smaller error after which a path ends
 N_HALVINGS = 3  # of the step of C that crossed the limit of features

@@ -1,5 +1,7 @@
 """Promising columns: a wide table is cut down to them before anything quadratic begins."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +13,11 @@ COLUMNS_PER_BLOCK = 256  # limits the memory used besides the result
 
 
 def promising_columns(
-    rows: Rows, signs: FloatArray, at_most: int, places: NDArray[np.intp] | slice = slice(None)
+    rows: Rows,
+    signs: FloatArray,
+    at_most: int,
+    scaling: ColumnScaling | None = None,
+    places: NDArray[np.intp] | slice = slice(None),
 ) -> NDArray[np.intp]:
     """The columns whose class means differ most, relative to their spread; all if there are few.
 
@@ -24,6 +30,7 @@ def promising_columns(
     rows : (n, d) the table
     signs : (n,) of -1 and +1; with `places`, of those rows
     at_most : number of columns
+    scaling : of the columns, by medians; computed if it is not given
     places : which rows count; all by default
 
     Returns
@@ -41,20 +48,24 @@ def promising_columns(
     n_columns = rows.shape[1]
     if n_columns <= at_most:
         return np.arange(n_columns)
-    differences = _differences(rows[places], signs)
-    best = np.argsort(-differences, kind="stable")[:at_most]
+    if scaling is None:
+        scaling = ColumnScaling.of(rows, REACH, places)
+    clipped = replace(scaling, reach=min(scaling.reach, REACH))
+    best = np.argsort(-_differences(rows, signs, clipped, places), kind="stable")[:at_most]
     return np.sort(best)
 
 
-def _differences(rows: Rows, signs: FloatArray) -> FloatArray:
+def _differences(
+    rows: Rows, signs: FloatArray, scaling: ColumnScaling, places: NDArray[np.intp] | slice
+) -> FloatArray:
     """The difference of the class means of each column, divided by its standard deviation."""
     if is_sparse(rows):
-        return _of_scaled(ColumnScaling.of(rows, REACH).apply(rows), signs)
+        return _of_scaled(scaling.apply(rows[places]), signs)
     found = np.empty(rows.shape[1])
     for start in range(0, found.size, COLUMNS_PER_BLOCK):
-        block = slice(start, start + COLUMNS_PER_BLOCK)
-        part = rows[:, block]
-        found[block] = _of_scaled(ColumnScaling.of(part, REACH).apply(part), signs)
+        block = np.arange(start, min(start + COLUMNS_PER_BLOCK, found.size))
+        part = rows[places, start : start + COLUMNS_PER_BLOCK]
+        found[block] = _of_scaled(scaling.take(block).apply(part), signs)
     return found
 
 
