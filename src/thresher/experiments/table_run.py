@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from thresher.errors import UnreadableTable
-from thresher.estimators import HalfspaceClassifierCV
+from thresher.estimators import HalfspaceClassifier, HalfspaceClassifierCV
 from thresher.experiments.spec import THRESHER, TableSpec
 from thresher.rivals.classifiers import make_classifier
 from thresher.simulate.poisoning import PoisonedSplit, poisoned_split
+from thresher.simulate.poisoning.attacks import TRUST_KEEPING
 from thresher.table_files import LabeledTable, find_table, read_table
+
+TARGET_SPARSITY = 40  # of the classifier at which the attack on trust is aimed
 
 
 def load_table(data_dir: str | Path, name: str) -> LabeledTable:
@@ -34,8 +37,9 @@ _read = cache(read_table)  # a worker meets the same table many times
 
 
 def split_table(spec: TableSpec, seed: int, data_dir: str | Path) -> PoisonedSplit:
-    """The spec's table, split and poisoned."""
+    """The spec's table, split and poisoned; the attack on trust is aimed at our own filter."""
     table = load_table(data_dir, spec.table)
+    target = HalfspaceClassifier(TARGET_SPARSITY, spec.noise_rate, random_state=seed)
     return poisoned_split(
         table.X,
         table.y,
@@ -43,6 +47,7 @@ def split_table(spec: TableSpec, seed: int, data_dir: str | Path) -> PoisonedSpl
         fraction=spec.noise_rate,
         strength=spec.strength,
         seed=seed,
+        target=target if spec.noise_rate and spec.adversary == TRUST_KEEPING else None,
     )
 
 
