@@ -17,8 +17,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from thresher import auditing
 from thresher.cli import main
-from thresher.estimators import load_model
+from thresher.estimators import load_model, model_file
 
 pytestmark = pytest.mark.usefixtures("learned")  # once for both verbs
 
@@ -293,6 +294,36 @@ def test_no_name_steers_the_terminal(command: str, odd_file: str, tmp_path, call
     told = done.stdout + done.stderr
     assert told.replace("\n", "").isprintable()
     assert "\\x1b[31m" in told or "--report" in command
+
+
+@pytest.mark.parametrize("head", [f"a,b,c,d,y{ODD}", f"a,b{ODD},c,d,y"])
+def test_what_no_model_can_have_is_refused_before_the_work(
+    head: str, tmp_path, call_cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auditing, "examine", lambda *_, **__: pytest.fail("learned"))
+    (tmp_path / "t.csv").write_text(csv(head=head))
+    done = call_cli("learn t.csv --sparsity 2 --out model.json", tmp_path)
+    assert done.returncode == 1
+    assert "t.csv has control characters in the column name" in done.stderr
+
+
+def test_more_names_than_a_model_can_have_are_refused_before_the_work(
+    tmp_path, call_cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auditing, "examine", lambda *_, **__: pytest.fail("learned"))
+    monkeypatch.setattr(model_file, "MAX_MARKS", 3)
+    (tmp_path / "t.csv").write_text(csv())
+    done = call_cli("learn t.csv --sparsity 2 --out model.json", tmp_path)
+    assert done.returncode == 1
+    assert "the model cannot be saved" in done.stderr
+
+
+def test_a_model_of_a_file_with_an_odd_name_names_it_visibly(tmp_path, call_cli) -> None:
+    name = f"t{ODD}.csv"
+    (tmp_path / name).write_text(csv())
+    done = call_cli(f"learn {shlex.quote(name)} --sparsity 2 --out model.json", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert load_model(tmp_path / "model.json").provenance["table"].startswith("t\\x1b[31m")
 
 
 @pytest.mark.filterwarnings("ignore::thresher.errors.DistrustedClass")

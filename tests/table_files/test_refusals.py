@@ -301,6 +301,7 @@ def test_a_name_that_no_file_can_have_is_unreadable(tmp_path: Path) -> None:
 
 CONTROLS = {
     "a name": LabeledTable(X, Y, ["a", "b\x1b[2J", "c"], Y, "y"),
+    "the name of the label": LabeledTable(X, Y, ["a", "b", "c"], Y, "\x1b"),
     "a label": LabeledTable(X, np.array(["\x07", "a"] * 2), ["a", "b", "c"], Y, "y"),
 }
 

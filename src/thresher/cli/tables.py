@@ -82,6 +82,7 @@ def _examine(options: argparse.Namespace) -> "Findings":
     from thresher import auditing  # here, so that --help stays quick
     from thresher.auditing.examination import numbering_columns
     from thresher.auditing.predictions import read_with_progress
+    from thresher.estimators.model_file import check_savable
     from thresher.table_files import refuse_controls
 
     return_arrays_at_once()
@@ -90,12 +91,17 @@ def _examine(options: argparse.Namespace) -> "Findings":
     _refuse_to_overwrite(options.file, out=options.out, report=options.report)
     columns = chosen(options, ("label", "id_column", "one_hot"))
     table = read_with_progress(options.file, **columns)
-    if options.out is not None and options.out.suffix == ".json":  # before the work, not after it
+    if options.out is not None and options.out.suffix.lower() == ".json":  # before the work
         refuse_controls(table, options.file)
+        check_savable(table.feature_names, table.classes)
     for name in numbering_columns(table):
         remark = f"column {name!r} looks like row numbers; if so, pass --id-column {name}"
         warnings.warn(remark, UserWarning, stacklevel=1)
-    how = {"name": options.file.name, "verbose": True, **chosen(options, ("noise_rate", "seed"))}
+    how = {
+        "name": visible(options.file.name),
+        "verbose": True,
+        **chosen(options, ("noise_rate", "seed")),
+    }
     sparsities = options.sparsity or options.choose
     return auditing.examine(table, **how, **({"sparsities": sparsities} if sparsities else {}))
 

@@ -50,6 +50,37 @@ def save_model(model: HalfspaceModel, path: str | Path) -> None:
     ...     load_model(f"{folder}/model.json").predict([[0.0, 4.0], [0.0, 6.0]])
     array([0, 1])
     """
+    write_text(path, _text_of(model))
+
+
+def check_savable(feature_names: list[str], classes: list[Label]) -> None:
+    """Raise `ValueError` if no model of these features and classes can be saved.
+
+    Examples
+    --------
+    >>> check_savable(["a", "a"], ["ham", "spam"])
+    Traceback (most recent call last):
+    ValueError: the model cannot be saved: feature_names must be distinct
+    """
+    nothing = np.zeros(0)
+    model = HalfspaceModel(
+        n_features=len(feature_names),
+        feature_names=feature_names,
+        classes=classes,
+        support=np.zeros(0, dtype=np.intp),
+        weights=nothing,
+        offset=0.0,
+        center=nothing,
+        scale=nothing,
+        reach=1.0,
+        provenance={},
+        certificates=[],
+    )
+    _text_of(model)
+
+
+def _text_of(model: HalfspaceModel) -> str:
+    """The content of its file, which can be read again."""
     content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     try:
         values = asdict(model)
@@ -65,7 +96,7 @@ def save_model(model: HalfspaceModel, path: str | Path) -> None:
         _model_in(text.encode())
     except _REFUSED as error:
         raise ValueError(f"the model cannot be saved: {_reason(error)}") from error
-    write_text(path, text)
+    return text
 
 
 def load_model(path: str | Path) -> HalfspaceModel:

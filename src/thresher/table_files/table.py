@@ -63,6 +63,11 @@ class LabeledTable:
         """The number of rows."""
         return int(self.X.shape[0])
 
+    @property
+    def classes(self) -> list[Any]:
+        """The distinct labels in ascending order; empty without labels."""
+        return [] if self.y is None else np.unique(self.y).tolist()
+
 
 class Refusal(Exception):
     """What is wrong with a file, and what to do about it; `read_table` adds the file's name."""
@@ -96,8 +101,8 @@ def refuse_controls(table: LabeledTable, path: str | Path) -> None:
     thresher.errors.UnreadableTable: mail.csv has control characters in the column name 'b\\x1b[2J';
     remove them
     """
-    labels = [] if table.y is None else np.unique(table.y).tolist()
-    texts = {"column name": table.feature_names, "label": [str(label) for label in labels]}
+    names = [*table.feature_names, table.label_name or ""]
+    texts = {"column name": names, "label": [str(label) for label in table.classes]}
     for what, values in texts.items():
         for value in filter(has_controls, values):
             problem = f"has control characters in the {what} {shortened(value)!r}"
