@@ -12,21 +12,23 @@ import thresher
 
 PACKAGE = Path(str(thresher.__file__)).parent
 
-FOUNDATIONS = {"errors", "validation", "memory", "files", "wording", "archives"}
+FOUNDATIONS = {"arrays", "errors", "validation", "memory", "files", "wording", "archives"}
 # What each layer may import besides itself; a layer that is not listed may not exist.
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
-    "validation": {"errors"},
+    "arrays": set(),
+    "validation": {"arrays", "errors"},
     "memory": {"errors"},
     "files": set(),
     "wording": set(),
     "rendering": {"wording"},
     "archives": {"errors", "memory", "wording"},
     "certificates": set(),
+    "device_certificates": {"arrays", "certificates"},
     "table_files": FOUNDATIONS,
     "geometry": FOUNDATIONS,
-    "solvers": FOUNDATIONS | {"geometry", "certificates"},
-    "outliers": FOUNDATIONS | {"geometry", "certificates", "solvers"},
+    "solvers": FOUNDATIONS | {"geometry", "certificates", "device_certificates"},
+    "outliers": FOUNDATIONS | {"geometry", "certificates", "device_certificates", "solvers"},
     "adversary_checker": {"certificates"},
     "adversary": FOUNDATIONS | {"certificates", "adversary_checker", "solvers"},
     "oracles": FOUNDATIONS | {"geometry"},
