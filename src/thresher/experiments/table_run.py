@@ -39,7 +39,6 @@ _read = cache(read_table)  # a worker meets the same table many times
 def split_table(spec: TableSpec, seed: int, data_dir: str | Path) -> PoisonedSplit:
     """The spec's table, split and poisoned; the attack on trust is aimed at our own filter."""
     table = load_table(data_dir, spec.table)
-    target = HalfspaceClassifier(TARGET_SPARSITY, spec.noise_rate, random_state=seed)
     return poisoned_split(
         table.X,
         table.y,
@@ -47,8 +46,21 @@ def split_table(spec: TableSpec, seed: int, data_dir: str | Path) -> PoisonedSpl
         fraction=spec.noise_rate,
         strength=spec.strength,
         seed=seed,
-        target=target if spec.noise_rate and spec.adversary == TRUST_KEEPING else None,
+        target=target_of(spec.adversary, spec.noise_rate, seed) if spec.noise_rate else None,
     )
+
+
+def target_of(attack: str, noise_rate: float, seed: int) -> HalfspaceClassifier | None:
+    """The classifier at which an attack is aimed, if it can be aimed at any.
+
+    Examples
+    --------
+    >>> target_of("trust-keeping", 0.1, seed=0)
+    HalfspaceClassifier(noise_rate=0.1, random_state=0, sparsity=40)
+    """
+    if attack != TRUST_KEEPING:
+        return None
+    return HalfspaceClassifier(TARGET_SPARSITY, noise_rate, random_state=seed)
 
 
 def make_learner(method: str, noise_rate: float, seed: int) -> Any:
