@@ -25,7 +25,8 @@ ALLOWED: dict[str, set[str]] = {
     "archives": {"errors", "memory", "wording"},
     "certificates": set(),
     "device_certificates": {"arrays", "certificates"},
-    "table_files": FOUNDATIONS,
+    "preparation": FOUNDATIONS,
+    "table_files": FOUNDATIONS | {"preparation"},
     "geometry": FOUNDATIONS,
     "solvers": FOUNDATIONS | {"geometry", "certificates", "device_certificates"},
     "outliers": FOUNDATIONS | {"geometry", "certificates", "device_certificates", "solvers"},
@@ -35,7 +36,7 @@ ALLOWED: dict[str, set[str]] = {
 }
 ALLOWED["learning"] = ALLOWED["outliers"] | {"outliers", "oracles"}
 ALLOWED["simulate"] = ALLOWED["learning"] | {"learning"}
-ALLOWED["estimators"] = ALLOWED["learning"] | {"learning", "rendering", "adversary"}
+ALLOWED["estimators"] = ALLOWED["learning"] | {"learning", "rendering", "adversary", "preparation"}
 ALLOWED["displays"] = FOUNDATIONS | {"estimators", "learning", "rendering"}
 ALLOWED["rivals"] = ALLOWED["estimators"] | {"estimators"}
 ALLOWED["experiments"] = ALLOWED["rivals"] | {"rivals", "simulate", "table_files"}
