@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: setup demo test test-slow test-lowest mutants lint types bench docs clean
+.PHONY: setup demo test test-slow test-gpu test-lowest mutants lint types bench docs clean
 .DEFAULT_GOAL := test
 
 setup: .venv/ready ## a virtual environment with the package, its extras and the test tools
@@ -23,6 +23,9 @@ test: setup lint types ## lint, types and the fast suite
 
 test-slow: setup ## the full counts of the reliability scorecard, and many examples of each property
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) -m "slow or hypothesis"
+
+test-gpu: setup ## what runs on a GPU, on that of this machine; needs CuPy or Torch in .venv
+	$(BIN)/python -m pytest -m gpu
 
 test-lowest: .venv-lowest/ready ## the fast suite with the oldest versions that pyproject.toml allows
 	OPENBLAS_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -n $(WORKERS) -W ignore::DeprecationWarning

@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.ratio import Ratio
 from benchmarks.report import table, write_record
 
-NAMES = ("removal", "direction", "hinge", "interrupts", "engine", "estimator")
+NAMES = ("removal", "direction", "hinge", "interrupts", "engine", "estimator", "gpu")
 LONGER_WHEN_FULL = {"direction"}
 RECORD = Path(__file__).parent / "results" / "latest.json"
 

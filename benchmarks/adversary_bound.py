@@ -2,7 +2,7 @@
 
     python -m benchmarks.adversary_bound [--data-dir DIR] [--fits 500] [--out FILE]
 
-Gaussian tables, and real ones if --data-dir is given, under the six attacks of `poison`. A bound is
+Gaussian tables, and real ones if --data-dir is given, under the attacks of `poison`. A bound is
 attacked in two ways: the clean rows' hinge loss is minimized over the halfspaces it speaks of; and
 the planted rows themselves are chosen anew, in turn with the halfspace, as the bound allows. The
 exit status is 1 if a bound was violated, or its own checker refuses it.

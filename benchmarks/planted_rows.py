@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from benchmarks.poisoned_tables import FRACTION
+from benchmarks.harm_tables import FRACTION
 from thresher.experiments.spec import CLEAN_RATE
 from thresher.experiments.table_run import load_table
 from thresher.simulate import POISON_STRENGTHS, poison

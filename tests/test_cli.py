@@ -85,6 +85,11 @@ def test_the_demo_finds_the_attackers_rows(shown):
     assert int(n_found) >= 0.9 * int(n_least)
 
 
+def test_the_demo_takes_any_seed():
+    one, other = (demo.make_split(None, seed) for seed in (1, 2**32 + 1))
+    assert np.array_equal(one.X, other.X)
+
+
 @pytest.mark.usefixtures("_without_extras")
 def test_the_demo_without_extras_says_how_to_get_the_pictures(tmp_path, monkeypatch, call_cli):
     monkeypatch.setattr(demo, "compare", lambda _: np.full((3, 7), 0.05))  # told alike

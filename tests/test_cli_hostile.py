@@ -17,8 +17,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from thresher import auditing
 from thresher.cli import main
-from thresher.estimators import load_model
+from thresher.estimators import load_model, model_file
 
 pytestmark = pytest.mark.usefixtures("learned")  # once for both verbs
 
@@ -180,6 +181,26 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {  # and the reason
     "huge-index.svm": ("1 1:1\n-1 999999999999999:1\n", "line 2 is '-1 999999999999999:1'"),
     "no-ending": (csv(), "has no extension"),
 }
+# What is refused only with --strict.
+PREPARED = {
+    "huge-column.csv",
+    "negative-huge-cell.csv",
+    "huge-cell.csv",
+    "nan-cell.csv",
+    "infinite-cell.csv",
+    "minus-infinite-cell.csv",
+    "too-large-for-a-number.csv",
+    "empty-cell.csv",
+    "text-cell.csv",
+    "date-cell.csv",
+    "formula-cell.csv",
+    "comma-for-a-point.csv",
+    "nan-column.csv",
+    "empty-column.csv",
+    "nameless-column.csv",
+    "latin-1.csv",
+    "utf-16.csv",
+}
 FILES: dict[str, str | bytes] = {
     **LEARNED,
     **{name: content for name, (content, _) in REFUSED.items()},
@@ -201,6 +222,7 @@ LEARNED_ELSEWHERE = {
     "labels-of-markup.csv",
     "unicode-names.csv",
 }
+PREPARED_ALIKE = ["text-cell.csv", "nan-column.csv", "latin-1.csv"]
 DRAWN = {"names-of-markup.csv", "constant-column.csv"}
 
 
@@ -226,8 +248,8 @@ def run_verb(tmp_path: Path, call_cli) -> Callable[[str, str], tuple[int, str]]:
 @pytest.mark.filterwarnings("ignore::thresher.errors.UncertifiedPhase")
 @pytest.mark.parametrize(
     ("name", "phases"),
-    [(name, "two") for name in LEARNED if name not in LEARNED_ELSEWHERE]
-    + [pytest.param(name, "all", marks=pytest.mark.slow) for name in LEARNED],
+    [(name, "two") for name in [*LEARNED, *PREPARED_ALIKE] if name not in LEARNED_ELSEWHERE]
+    + [pytest.param(name, "all", marks=pytest.mark.slow) for name in [*LEARNED, *sorted(PREPARED)]],
 )
 def test_what_can_be_learned_gives_a_model_and_weights(name, phases, run_verb, tmp_path) -> None:
     assert phases in ("two", "all")  # as `learned` chooses
@@ -249,7 +271,9 @@ def test_what_can_be_learned_gives_a_model_and_weights(name, phases, run_verb, t
 def test_what_cannot_be_used_is_refused_in_one_line_with_the_reason(
     name, run_verb, tmp_path
 ) -> None:
-    code, message = run_verb("learn --sparsity 2 --out model.json --report report.html", name)
+    strict = "--strict" if name in PREPARED else ""
+    options = f"--sparsity 2 --out model.json --report report.html {strict}"
+    code, message = run_verb(f"learn {options}", name)
     assert code in (1, 2)
     assert message.startswith("thresher: error: ")
     assert len(message.splitlines()) == 1
@@ -282,7 +306,8 @@ def odd_file(tmp_path: Path) -> str:
         "learn {} --sparsity 2 --id-column id --report report.html",
         "audit {} --sparsity 2 --id-column id --out weights.csv",
         "audit {} --sparsity 2 --id-column id",
-        "learn {} --sparsity 2",  # the id column is text: refused, with the name of the file
+        "learn {} --sparsity 2 --strict",  # the id column is text: refused, with the file's name
+        "learn {} --sparsity 2",  # the id column is left out
         "learn {} --label nowhere",
         "learn {} --nonsense" + ODD,
         "audit {} --out " + ODD + ".html",
@@ -293,6 +318,36 @@ def test_no_name_steers_the_terminal(command: str, odd_file: str, tmp_path, call
     told = done.stdout + done.stderr
     assert told.replace("\n", "").isprintable()
     assert "\\x1b[31m" in told or "--report" in command
+
+
+@pytest.mark.parametrize("head", [f"a,b,c,d,y{ODD}", f"a,b{ODD},c,d,y"])
+def test_what_no_model_can_have_is_refused_before_the_work(
+    head: str, tmp_path, call_cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auditing, "examine", lambda *_, **__: pytest.fail("learned"))
+    (tmp_path / "t.csv").write_text(csv(head=head))
+    done = call_cli("learn t.csv --sparsity 2 --out model.json", tmp_path)
+    assert done.returncode == 1
+    assert "t.csv has control characters in the column name" in done.stderr
+
+
+def test_more_names_than_a_model_can_have_are_refused_before_the_work(
+    tmp_path, call_cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auditing, "examine", lambda *_, **__: pytest.fail("learned"))
+    monkeypatch.setattr(model_file, "MAX_MARKS", 3)
+    (tmp_path / "t.csv").write_text(csv())
+    done = call_cli("learn t.csv --sparsity 2 --out model.json", tmp_path)
+    assert done.returncode == 1
+    assert "the model cannot be saved" in done.stderr
+
+
+def test_a_model_of_a_file_with_an_odd_name_names_it_visibly(tmp_path, call_cli) -> None:
+    name = f"t{ODD}.csv"
+    (tmp_path / name).write_text(csv())
+    done = call_cli(f"learn {shlex.quote(name)} --sparsity 2 --out model.json", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert load_model(tmp_path / "model.json").provenance["table"].startswith("t\\x1b[31m")
 
 
 @pytest.mark.filterwarnings("ignore::thresher.errors.DistrustedClass")

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from cli_tables import N_PLANTED, Poisoned, poisoned, write
+from estimators.saved import CONTENT
 from thresher.cli.tables import AUDIT, LEARN, PREDICT
 from thresher.estimators import load_model
 
@@ -113,16 +114,26 @@ def test_every_format_is_learned_alike(name, folder, call_cli, table):
         np.testing.assert_allclose(models[0].weights, models[1].weights, atol=1e-12)
 
 
-def test_a_column_that_numbers_the_rows_is_pointed_out(folder, call_cli):
+def test_a_column_that_numbers_the_rows_is_left_out(folder, call_cli):
+    lines = (folder / "mail.csv").read_text().replace("\nr", "\n")
+    (folder / "numbered.csv").write_text(lines)
+    done = call_cli("learn numbered.csv --noise-rate 0.1 --sparsity 2 --out m.json", folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(r"^  id +distinct integers +left out: looks like ids", done.stdout, re.M)
+    assert "8 columns of complete numbers" in done.stdout
+    assert "id" not in load_model(folder / "m.json").feature_names
+
+
+def test_with_strict_a_column_that_numbers_the_rows_is_pointed_out(folder, call_cli):
     lines = (folder / "mail.csv").read_text().replace("\nr", "\n")
     (folder / "numbered.csv").write_text(lines)
     with warnings.catch_warnings():
         warnings.simplefilter("default")
-        done = call_cli("learn numbered.csv --noise-rate 0.1 --sparsity 2", folder)
+        done = call_cli("learn numbered.csv --noise-rate 0.1 --sparsity 2 --strict", folder)
         assert done.returncode == 0
         hint = "column 'id' looks like row numbers; if so, pass --id-column id"
         assert done.stderr == f"thresher: warning: {hint}\n"
-        assert call_cli(f"learn numbered.csv {OPTIONS}", folder).stderr == ""
+        assert call_cli(f"learn numbered.csv {OPTIONS} --strict", folder).stderr == ""
 
 
 def test_a_reader_that_has_seen_enough_is_no_failure_and_the_model_is_written(folder):
@@ -253,20 +264,62 @@ def test_a_missing_column_is_named_and_nothing_is_written(with_model, call_cli):
     assert "p.csv" not in files_in(with_model)
 
 
-def test_texts_are_one_hot_in_learning_and_in_prediction(folder, call_cli):
+def write_colors(folder: Path) -> None:
     rng = np.random.default_rng(0)
     colors = rng.choice(["red", "green", "blue"], size=300)
     lines = [f"{color},{x:.3f},{color == 'red'}" for color, x in zip(colors, rng.random(300))]
     (folder / "c.csv").write_text("\n".join(["color,x,is_red", *lines]))
-    refused = call_cli("learn c.csv --sparsity 1", folder)
+
+
+def test_texts_become_categories_in_learning_and_in_prediction(folder, call_cli):
+    write_colors(folder)
+    refused = call_cli("learn c.csv --sparsity 1 --strict", folder)
     assert refused.returncode == 1
     assert "'color'" in refused.stderr
-    assert "--one-hot" in refused.stderr
-    assert call_cli("learn c.csv --sparsity 1 --one-hot --out m.json", folder).returncode == 0
-    (folder / "n.csv").write_text("color,x\nred,1\nblue,0\npurple,0\n")
-    assert call_cli("predict m.json n.csv --out p.csv", folder).returncode == 0
+    assert "omit --strict" in refused.stderr
+    done = call_cli("learn c.csv --sparsity 1 --out m.json", folder)
+    assert done.returncode == 0
+    assert re.search(r"^  color +text, 3 values +3 columns", done.stdout, re.M)
+    (folder / "n.csv").write_text("other,color,x\n1,red,1\n1,blue,\n1,purple,0\n1,,x\n")
+    done = call_cli("predict m.json n.csv --out p.csv", folder)
+    assert done.returncode == 0
+    assert "1 missing cell filled in: 'color' (1)" in done.stdout
+    assert "1 cell with categories that training did not have: 'color' ('purple')" in done.stdout
     said = [line["prediction"] for line in lines_of(folder / "p.csv")]
-    assert said == ["True", "False", "False"]
+    assert said == ["True", "False", "False", "False"]
+
+
+def test_one_hot_is_accepted_with_a_remark(folder, call_cli):
+    write_colors(folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        done = call_cli("learn c.csv --sparsity 1 --one-hot --out m.json", folder)
+    assert done.returncode == 0
+    assert "--one-hot is not needed any more" in done.stderr
+    assert load_model(folder / "m.json").preparation is not None
+
+
+def test_a_one_hot_model_of_an_earlier_version_still_predicts(folder, call_cli, tmp_path):
+    content = {**CONTENT, "feature_names": ["x", "color=red", "c", "d"], "support": [0, 1]}
+    content |= {"weights": [0.0, 1.0], "offset": -0.5, "center": [0.0, 0.0], "scale": [1.0, 1.0]}
+    content |= {"provenance": {"one_hot": True}}
+    (tmp_path / "m.json").write_text(json.dumps(content))
+    (folder / "n.csv").write_text("color,x\nred,1\nblue,0\n")
+    assert call_cli("predict m.json n.csv --out p.csv", folder).returncode == 0
+    assert [line["prediction"] for line in lines_of(folder / "p.csv")] == ["yes", "no"]
+
+
+def test_a_model_of_complete_numbers_predicts_rows_with_missing_cells(with_model, call_cli):
+    (with_model / "gaps.csv").write_text("f1;f0\n;2,5\nunknown;2,5\n")
+    done = call_cli("predict model.json gaps.csv --out p.csv", with_model)
+    assert done.returncode == 0
+    assert "1 missing cell filled in: 'f1' (1)" in done.stdout
+    assert "1 unreadable cell filled in: 'f1' (1)" in done.stdout
+    model = load_model(with_model / "model.json")
+    filled = np.zeros((1, 8))
+    filled[0, :2] = 2.5, model.center[list(model.support).index(1)]
+    scores = [float(line["score"]) for line in lines_of(with_model / "p.csv")]
+    np.testing.assert_allclose(scores, 2 * list(model.decision_function(filled)), atol=1e-12)
 
 
 # -- refusals ----------------------------------------------------------------------------------
@@ -281,6 +334,10 @@ MISUSE = {
     "learn mail.csv --sparsity 2 --choose": "not allowed with argument --sparsity",
     "learn mail.csv --choose 1,,2": "must be 'all' or integers ≥ 1, got '1,,2'",
     "learn mail.csv --seed -1": "must be an integer ≥ 0, got '-1'",
+    "learn mail.csv --sep xx": "must be one character, or 'tab', got 'xx'",
+    "learn mail.csv --decimal x": "invalid choice: 'x'",
+    "learn mail.csv --sep , --decimal ,": "decimal and separator must differ",
+    "learn mail.csv --encoding klingon": "unknown encoding 'klingon'",
     "learn mail.csv --out model.txt": "must end in .json, got 'model.txt'",
     "learn mail.csv --out no/such/model.json": "folder 'no/such' does not exist",
     "learn mail.csv --report report.pdf": "must end in .html, got 'report.pdf'",
@@ -305,17 +362,19 @@ def test_misuse_is_one_line_with_the_reason_and_exit_code_2(arguments, folder, c
 
 
 FAILURES = {
-    "learn no.csv": "tables in its folder: empty.csv",
-    "learn mail.csv": "'id'",  # a text column
+    "learn no.csv": "tables in its folder: clash.csv, empty.csv",
+    "learn mail.csv --strict": "'id'",  # a text column
     "learn mail.csv --id-column id --label f0": "distinct labels",
     "learn mail.csv --id-column id --label answr": "did you mean 'answer'",
     "learn mail.csv --id-column idd": "did you mean 'id'",
-    "learn gaps.csv": "'a' (2), 'b' (1)",
+    "learn gaps.csv --strict": "'a' (2), 'b' (1)",
+    "learn nothing.csv": "no column that can be a feature: 'a' (no values), 'b' (constant)",
+    "learn clash.csv": "names of prepared ones: 'a is missing'",
     "learn one.csv": "two are needed",
     "learn few.csv --sparsity 1": "3-fold cross-validation needs at least 3 rows of each label",
     "learn empty.csv": "is empty",
     "learn .": "is a folder",
-    "learn notes.txt": "supported: .csv",
+    "learn notes.doc": "supported: .csv",
     "predict no.json mail.csv --out p.csv": "no.json",
     "predict mail.csv mail.csv --out p.csv": "cannot read mail.csv (not valid JSON",
     "predict . mail.csv --out p.csv": "it is a folder",
@@ -325,7 +384,9 @@ FILES = {
     "one.csv": "a,y\n1,0\n2,0\n",
     "few.csv": "a,y\n1,0\n2,0\n3,0\n3,1\n",
     "empty.csv": "",
-    "notes.txt": "hello",
+    "notes.doc": "hello",
+    "nothing.csv": "a,b,y\n,u,0\n,u,1\n,u,1\n",
+    "clash.csv": "a,a is missing,y\n1,0,0\n,1,1\n2,3,1\n",
 }
 
 

@@ -12,21 +12,24 @@ import thresher
 
 PACKAGE = Path(str(thresher.__file__)).parent
 
-FOUNDATIONS = {"errors", "validation", "memory", "files", "wording", "archives"}
+FOUNDATIONS = {"arrays", "errors", "validation", "memory", "files", "wording", "archives"}
 # What each layer may import besides itself; a layer that is not listed may not exist.
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
-    "validation": {"errors"},
+    "arrays": set(),
+    "validation": {"arrays", "errors"},
     "memory": {"errors"},
     "files": set(),
     "wording": set(),
     "rendering": {"wording"},
     "archives": {"errors", "memory", "wording"},
     "certificates": set(),
-    "table_files": FOUNDATIONS,
+    "device_certificates": {"arrays", "certificates"},
+    "preparation": FOUNDATIONS,
+    "table_files": FOUNDATIONS | {"preparation"},
     "geometry": FOUNDATIONS,
-    "solvers": FOUNDATIONS | {"geometry", "certificates"},
-    "outliers": FOUNDATIONS | {"geometry", "certificates", "solvers"},
+    "solvers": FOUNDATIONS | {"geometry", "certificates", "device_certificates"},
+    "outliers": FOUNDATIONS | {"geometry", "certificates", "device_certificates", "solvers"},
     "adversary_checker": {"certificates"},
     "penalty_checker": {"certificates"},
     "adversary": FOUNDATIONS | {"certificates", "adversary_checker", "solvers"},
@@ -39,6 +42,7 @@ ALLOWED["estimators"] = ALLOWED["learning"] | {
     "rendering",
     "adversary",
     "penalty_checker",
+    "preparation",
 }
 ALLOWED["displays"] = FOUNDATIONS | {"estimators", "learning", "rendering"}
 ALLOWED["rivals"] = ALLOWED["estimators"] | {"estimators"}

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable
 
 import arena_pages
+import harm_page
 import numpy as np
 import pandas as pd
 from cells import GRAY, HERE, attack_name, markdown, percent, read_cells, read_rows
@@ -260,5 +261,6 @@ if __name__ == "__main__":
     draw_calibration()
     arena_pages.draw_worst_case()
     arena_pages.draw_labels()
+    harm_page.write()
     for path in sorted(HERE.glob("*.md")):
         path.write_text(with_tables(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -138,11 +138,7 @@ def proves_optimum(
     factor, scores = factor[used], np.empty(n)
     for part, block in blocks_of(rows, used.size):
         scores[part] = _least_scores(dense(block[:, used] if used.size < d else block), factor)
-    scores.sort()
-    required = (1 - outlier_fraction) * n * (1 - 8 * EPS)  # less than `proves_weights` does
-    whole = min(int(required), n - 1)
-    total = float(scores[:whole].sum() + (required - whole) * scores[whole])
-    value = total / n * (1 - (n + factor.shape[1] + 8) * EPS) - 2 * TINY
+    value = least_mean(scores, outlier_fraction, factor.shape[1])
     return claim <= value / _excess(factor, l2_radius, l1_radius)[0] - TINY
 
 
@@ -345,6 +341,15 @@ def _least_scores(block: FloatArray, factor: FloatArray) -> FloatArray:
     return np.clip(np.nan_to_num(scores, nan=0.0), 0, 1e300 / len(block))
 
 
+def least_mean(scores: FloatArray, outlier_fraction: float, n_terms: int) -> float:
+    """At most (1/n)Σ of the (1−ξ)n smallest scores, each a sum of so many terms."""
+    n, scores = scores.size, np.sort(scores)
+    required = (1 - outlier_fraction) * n * (1 - 8 * EPS)  # less than `proves_weights` does
+    whole = min(int(required), n - 1)
+    total = float(scores[:whole].sum() + (required - whole) * scores[whole])
+    return total / n * (1 - (n + n_terms + 8) * EPS) - 2 * TINY
+
+
 def _excess(factor: FloatArray, r: float, rho: float) -> tuple[float, float, float]:
     """By which H = F·Fᵀ is too large for M, at least Σ|H_ij|, and at least Σ_c‖f_c‖₁².
 
@@ -428,7 +433,7 @@ def dense(block: Any) -> Any:
 
 def blocks_of(rows: Any, width: int) -> Iterator[tuple[slice, Any]]:
     """Consecutive rows that would take BLOCK_BYTES if they had this many columns."""
-    step = max(1, BLOCK_BYTES // (8 * width))
+    step = max(1, getattr(rows, "block_bytes", BLOCK_BYTES) // (8 * width))
     for start in range(0, rows.shape[0], step):
         yield slice(start, start + step), rows[start : start + step]
 

@@ -26,6 +26,7 @@ from thresher.validation import FloatArray
 
 FRACTION = 0.1  # of the rows are planted
 N_SPLITS = 3
+MAX_SEEDS = 2**32  # scikit-learn takes no more
 SPARSITY = 10
 ATTACKS = {
     None: "no attack",
@@ -77,7 +78,7 @@ def make_split(attack: str | None, seed: int) -> PoisonedSplit:
     ((442, 30), 44)
     """
     X, y, _ = _measurements()
-    return poisoned_split(X, y, attack=attack, fraction=FRACTION, seed=seed)
+    return poisoned_split(X, y, attack=attack, fraction=FRACTION, seed=seed % MAX_SEEDS)
 
 
 def _measurements() -> tuple[FloatArray, NDArray[Any], list[str]]:

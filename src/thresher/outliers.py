@@ -16,15 +16,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.arrays import is_foreign, like, to_host, zeros
 from thresher.certificates import (
     EPS,
     largest_in_columns,
-    proves_lower_bound,
-    proves_optimum,
     proves_weights,
     removal_status,
-    rounding_of_moment,
 )
+from thresher.device_certificates import proves_lower_bound, proves_optimum, rounding_of_moment
 from thresher.geometry.balls import support_points
 from thresher.memory import require_memory
 from thresher.solvers.cutting import CutSearch
@@ -126,7 +125,8 @@ def remove_outliers(
 
     Parameters
     ----------
-    X : (n, d) array or SciPy sparse matrix
+    X : (n, d) array or SciPy sparse matrix. An array of CuPy or Torch is worked on where it is, and
+        the arrays of the answer are of the same kind and in the same place
     l2_radius, l1_radius : radii r and ρ of the directions searched
     outlier_fraction : ξ, the share of the rows' weight that may be removed, in [0, 1)
     max_variance : the paper's form: weights whose variance is at most this, removing about as
@@ -181,7 +181,7 @@ def find_weights(X: Rows, *, search_gap: float = 0.05, **asked: Any) -> FloatArr
     question = _Question.checked(X, tolerance=search_gap, **asked)
     search = question.search(search_gap)
     search.run(MAX_ROUNDS)
-    return search.scaled.spread(search.moment.weights)
+    return like(search.scaled.spread(search.moment.weights), question.rows)
 
 
 def certify_weights(
@@ -212,7 +212,7 @@ def certify_weights(
             f"{(1 - question.fraction) * given.size:g} or more, got {given.sum():g}"
         )
     search = replace(question, limit=None).search(2 * FAINT, given)
-    hints = np.zeros((0, question.rows.shape[1])) if directions is None else directions.T
+    hints = np.zeros((0, question.rows.shape[1])) if directions is None else to_host(directions).T
     hints = search.screen.restrict(hints)
     search.cut(support_points(hints[hints.any(axis=1)], 1.0, search.l1_radius))
     return question.certified(search)
@@ -232,12 +232,12 @@ def trust_every_row(X: Rows, *, l2_radius: float) -> OutlierRemoval:
     n, d = X.shape
     squares = sum_of_squares(X.data if is_sparse(X) else X)
     return OutlierRemoval(
-        weights=np.ones(n),
+        weights=like(np.ones(n), X),
         variance_upper=l2_radius**2 * squares / n * (1 + (n * d + 8) * EPS),
         status="feasible",
-        direction=np.zeros(d),
-        multiplier=np.zeros((0, 0)),
-        factor=np.zeros((d, 0)),
+        direction=zeros((d,), X),
+        multiplier=zeros((0, 0), X),
+        factor=zeros((d, 0), X),
         columns=np.zeros(0, dtype=np.intp),
     )
 
@@ -280,8 +280,9 @@ class _Question:
         gap, ratio = min(gap, self.tolerance), self.l1_radius / self.l2_radius
         screen = screen_columns(scaled, l1_radius=ratio, share=min(FAINT, gap / 2))
         scaled = replace(scaled, rows=screen.restrict(scaled.rows))
-        d = scaled.rows.shape[1]
-        require_memory(6 * moment_bytes(scaled.rows), f"the second moment of {d} features")
+        if not is_foreign(scaled.rows):
+            what = f"the second moment of {scaled.rows.shape[1]} features"
+            require_memory(6 * moment_bytes(scaled.rows), what)
         limit = None if self.limit is None else self.limit / (self.l2_radius * scaled.scale) ** 2
         return CutSearch(scaled, screen, ratio, limit, gap, weights)
 
@@ -305,14 +306,14 @@ class _Question:
         errors = {"gram_error": error, "rest": screen.rest}
         upper, multiplier = _proven_upper(search, gram, errors, clip, goal / unit)
         return OutlierRemoval(
-            weights=weights,
+            weights=like(weights, self.rows),
             variance_lower=lower * unit,
             variance_upper=upper * unit,
             optimum_lower=optimum,
             status=removal_status(upper * unit, optimum, self.limit, self.tolerance),
-            direction=r * screen.extend(direction, d),
+            direction=like(r * screen.extend(direction, d), self.rows),
             multiplier=multiplier * scale**2,
-            factor=factor,
+            factor=like(factor, self.rows),
             n_rounds=search.n_rounds,
             columns=screen.columns,
         )
@@ -366,6 +367,7 @@ def _proven_upper(
 
 def _proven_lower(gram: FloatArray, direction: FloatArray, l1_radius: float, error: float) -> float:
     doubt = 1.001 * error * float(np.abs(direction).sum()) ** 2
-    claim = (float(direction @ gram @ direction) - doubt) * (1 - 1e-9)
+    image = to_host(like(direction, gram) @ gram)
+    claim = (float(image @ direction) - doubt) * (1 - 1e-9)
     known = {"l2_radius": 1.0, "l1_radius": l1_radius, "gram_error": error}
     return max(claim, 0.0) if proves_lower_bound(claim, gram, direction, **known) else 0.0

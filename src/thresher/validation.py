@@ -12,8 +12,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from thresher.arrays import (
+    as_doubles,
+    is_foreign,
+    largest_magnitude,
+    namespace_of,
+    row_blocks,
+    to_host,
+)
+
 FloatArray: TypeAlias = NDArray[np.float64]
-Rows: TypeAlias = Any  # a dense (n, d) float64 array or a SciPy CSR matrix of the same type
+Rows: TypeAlias = Any  # a dense (n, d) float64 array or a SciPy CSR matrix of the same type; where
+# `thresher.arrays` is used, the array may be CuPy's or Torch's
 
 
 def is_sparse(rows: object) -> bool:
@@ -132,6 +142,8 @@ def refuse_masked(values: object, name: str) -> None:
 
 def _as_float_array(values: object, name: str) -> FloatArray:
     refuse_masked(values, name)
+    if is_foreign(values):
+        return to_host(_foreign_floats(values, name))
     try:
         array = np.asarray(values)
     except ValueError as error:  # ragged nested lists
@@ -146,9 +158,20 @@ def _as_float_array(values: object, name: str) -> FloatArray:
     return np.asarray(array, dtype=np.float64)
 
 
+def _foreign_floats(values: Any, name: str) -> Any:
+    xp = namespace_of(values)
+    if not xp.isdtype(values.dtype, ("bool", "integral", "real floating")):
+        raise TypeError(f"{name} must hold real numbers, got dtype {values.dtype}")
+    return as_doubles(values)
+
+
 def sum_of_squares(array: FloatArray) -> float:
     """Σ x² over all entries, at the speed of memory; not finite if an entry is not, or is huge."""
     with np.errstate(over="ignore", invalid="ignore"):
+        if is_foreign(array):
+            xp = namespace_of(array)
+            squares = [xp.sum(xp.square(array[part, :])) for part in row_blocks(array)]
+            return float(sum(squares[1:], start=squares[0]))
         if array.flags.c_contiguous or array.flags.f_contiguous:
             flat = array.ravel(order="K")
             return float(np.dot(flat, flat))
@@ -187,6 +210,8 @@ def nonfinite_places(array: Rows) -> tuple[NDArray[np.intp], ...]:
     # infinite (it may overflow by itself, which the slow path then settles).
     if np.isfinite(sum_of_squares(array)):
         return (np.zeros(0, dtype=np.intp),) * array.ndim
+    if is_foreign(array):
+        return np.nonzero(~np.isfinite(to_host(array)))
     return np.nonzero(~np.isfinite(array))
 
 
@@ -195,7 +220,7 @@ def _refuse_nonfinite(array: Rows, name: str) -> None:
     if places[0].size:
         first = tuple(int(indices[0]) for indices in places)
         place = ", ".join(map(str, first))
-        raise ValueError(f"{name} must be finite, but {name}[{place}] is {array[first]}")
+        raise ValueError(f"{name} must be finite, but {name}[{place}] is {float(array[first])}")
 
 
 def check_vector(values: object, name: str, *, length: int | None = None) -> FloatArray:
@@ -223,9 +248,16 @@ def check_vectors(values: object, name: str) -> FloatArray:
 
 
 def check_rows(values: object, name: str = "X") -> Rows:
-    """The values as a finite two-dimensional float array, or as CSR if they were sparse."""
+    """The values as a finite two-dimensional float array, or as CSR if they were sparse.
+
+    Arrays of CuPy and Torch stay what and where they are.
+    """
     rows: Any
-    if sp.issparse(values):
+    if is_foreign(values):
+        rows = _foreign_floats(values, name)
+        if rows.ndim == 2 and 0 not in rows.shape:
+            _refuse_nonfinite(rows, name)
+    elif sp.issparse(values):
         sparse: Any = values
         if sparse.dtype.kind not in "fiub":
             raise TypeError(f"{name} must hold real numbers, got dtype {sparse.dtype}")
@@ -265,23 +297,27 @@ def check_weights(values: object | None, name: str, *, length: int) -> FloatArra
 
 
 def check_symmetric(values: object, name: str) -> FloatArray:
-    """The values as a finite symmetric matrix; rounding asymmetry is averaged away."""
-    matrix = _as_float_array(values, name)
+    """The values as a finite symmetric matrix; rounding asymmetry is averaged away.
+
+    Arrays of CuPy and Torch stay what and where they are.
+    """
+    is_elsewhere = is_foreign(values)
+    matrix = _foreign_floats(values, name) if is_elsewhere else _as_float_array(values, name)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"{name} must be a square matrix, got shape {matrix.shape}")
-    if matrix.size == 0:
+    if 0 in matrix.shape:
         raise ValueError(f"{name} is empty")
     _refuse_nonfinite(matrix, name)
-    if np.array_equal(matrix, matrix.T):
+    xp = namespace_of(matrix)
+    if bool(xp.all(matrix == matrix.T)):
         return matrix
     with np.errstate(over="ignore"):
-        asymmetry = np.abs(matrix - matrix.T)
-    worst = np.unravel_index(int(asymmetry.argmax()), matrix.shape)
-    if asymmetry[worst] > 1e-10 * np.abs(matrix).max():
-        i, j = (int(index) for index in worst)
+        asymmetry = xp.abs(matrix - matrix.T)
+    i, j = divmod(int(xp.argmax(asymmetry)), matrix.shape[1])
+    if float(asymmetry[i, j]) > 1e-10 * largest_magnitude(matrix):
         raise ValueError(
-            f"{name} must be symmetric, but {name}[{i}, {j}] is {matrix[i, j]} "
-            f"and {name}[{j}, {i}] is {matrix[j, i]}"
+            f"{name} must be symmetric, but {name}[{i}, {j}] is {float(matrix[i, j])} "
+            f"and {name}[{j}, {i}] is {float(matrix[j, i])}"
         )
     symmetric: FloatArray = matrix / 2 + matrix.T / 2
     return symmetric

@@ -54,10 +54,11 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (["thresher-model"], "format is not 'thresher-model'"),
     ],
     "version": [
-        (2, "version must be 1, got 2"),
-        ("1", "version must be 1, got '1'"),
-        (1.0, "version must be 1, got 1.0"),
-        (True, "version must be 1, got True"),
+        (2, "preparation is missing"),
+        (3, "version must be 1 or 2, got 3"),
+        ("1", "version must be 1 or 2, got '1'"),
+        (1.0, "version must be 1 or 2, got 1.0"),
+        (True, "version must be 1 or 2, got True"),
     ],
     "n_features": [
         (0, "n_features must be at least 1, got 0"),

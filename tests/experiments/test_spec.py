@@ -28,6 +28,9 @@ SMALL = SimulationSpec(
     [
         ({"n_features": 0}, "n_features"),
         ({"sparsity": 61}, "sparsity must be at most"),
+        ({"n_features": 2**31}, "n_features must be at most 2,147,483,647"),
+        ({"n_features": 10**400}, "n_features must be at most 2,147,483,647"),
+        ({"label_budget": 10**400}, "label_budget must be at most 2,147,483,647"),
         ({"noise_rate": 0.5}, "noise_rate"),
         ({"told_noise_rate": -0.1}, "told_noise_rate"),
         ({"distribution": "cauchy"}, "gaussian, laplace"),

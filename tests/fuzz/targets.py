@@ -1,6 +1,6 @@
 """What is fuzzed: a file that is whole, ways to change it, and what is done with the result.
 
-A new target, such as the command line, needs a `Target`; the tests take all of `TARGETS`.
+A new target needs a `Target`; the tests take all of `TARGETS`.
 """
 
 import json
@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from estimators.saved import TEXT as MODEL
+from fuzz import command_line
 from fuzz import mutations as m
 from fuzz.mutations import Mutation
 from runs import Table
 from table_files.written import WRITERS
 from thresher.estimators import load_model
 from thresher.experiments.arena.report import load_summaries
-from thresher.experiments.arena.run import RecordFile, Run, read_records
+from thresher.experiments.arena.run import NAME, RecordFile, Run, read_records
 from thresher.experiments.arena.summary import save_csv
 from thresher.experiments.spec import SimulationSpec, TableSpec
 from thresher.learning import ActiveLearner, PracticalSchedule
@@ -43,7 +44,7 @@ class Target:
     write: Callable[[Path], object]
     read: Callable[[Path], object]
     mutations: tuple[Mutation, ...]
-    n_fast: int = 60
+    n_fast: int = 72
 
 
 # -- tables ------------------------------------------------------------------------------------
@@ -133,6 +134,24 @@ def read_as_records(path: Path) -> None:
     json.dumps(read_records(path), ensure_ascii=False).encode()
 
 
+# -- command lines -----------------------------------------------------------------------------
+
+
+def write_commands(path: Path) -> None:
+    """A command line for each verb and its options."""
+    path.write_text(json.dumps(command_line.COMMANDS))
+    write_records(path.with_name(NAME))
+
+
+def read_as_arguments(path: Path) -> None:
+    """Run the one command line that is left, or each."""
+    lines = json.loads(path.read_bytes())
+    commands = [line.split() for line in lines] if lines == command_line.COMMANDS else [lines]
+    inputs = {**command_line.INPUTS, f"arena/{NAME}": path.with_name(NAME).read_bytes()}
+    for arguments in commands:
+        command_line.run_command(arguments, inputs, path.parent / "around" / "folder")
+
+
 TARGETS = [
     *(
         Target(name, WRITERS[name], read_as_table, TABLE_MUTATIONS[Path(name).suffix])
@@ -154,6 +173,9 @@ TARGETS = [
         (m.damage, m.repack_zip, m.repack_zip),
     ),
     Target(
-        "tiny.jsonl", write_records, read_as_records, (m.damage, m.change_json, m.change_json), 24
+        "tiny.jsonl", write_records, read_as_records, (m.damage, m.change_json, m.change_json), 14
+    ),
+    Target(
+        "commands.json", write_commands, read_as_arguments, (command_line.change_arguments,), 60
     ),
 ]

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from thresher.errors import AdversaryError
+from thresher import memory
+from thresher.errors import AdversaryError, NotEnoughMemory
 from thresher.geometry import Band
 from thresher.oracles import DrawRequest
 from thresher.simulate import Gaussian, LabelFlip, MaliciousOracle, random_target
@@ -105,3 +106,17 @@ def test_an_adversary_that_fails_is_heard():
 
     with pytest.raises(RuntimeError, match="out of ideas"):
         _oracle(adversary=Script(fail)).draw(_request(50))
+
+
+def test_rows_that_do_not_fit_are_refused_before_they_are_drawn(monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 10**9)
+    oracle = _oracle()
+    with pytest.raises(NotEnoughMemory, match="drawing 10,000,000 rows of 20 features needs about"):
+        oracle.draw(_request(10**7))
+    assert oracle.n_draws == 0
+
+
+def test_a_target_that_does_not_fit_is_refused(monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 10**9)
+    with pytest.raises(NotEnoughMemory, match="of 1,000,000,000 features"):
+        random_target(10**9, 3, 0)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 from thresher.simulate import POISON_STRENGTHS, PoisonedTable, poison
-from thresher.simulate.poisoning.attacks import ATTACKS, decoy_columns, learned_pattern
+from thresher.simulate.poisoning.attacks import ATTACKS
 from thresher.simulate.poisoning.clean_table import (
     CleanTable,
     measure_columns,
@@ -18,6 +18,7 @@ from thresher.simulate.poisoning.clean_table import (
 )
 from thresher.simulate.poisoning.decoys import feasible_set
 from thresher.simulate.poisoning.models import fit
+from thresher.simulate.poisoning.patterns import decoy_columns, learned_pattern
 
 N, D = 180, 8
 FRACTION = 0.1
@@ -260,7 +261,18 @@ def error_after(make_table, attack=None, strength=None):
     return 1 - learner.score(X_test @ sp.diags_array(1 / scale), y_test)
 
 
-@every_planter
+# The others are made for what they do to active learning and to filters: test_trust_attacks.py.
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "far-clump",
+        "on-support-tilt",
+        "linf-hijack",
+        "model-targeted",
+        "min-max",
+        "duplicated-spam",
+    ],
+)
 @pytest.mark.parametrize("name", TABLES)
 def test_the_worst_strength_harms_a_linear_classifier_more_than_random_flips(attack, name):
     clean, control = error_after(TABLES[name]), error_after(TABLES[name], "label-flip")
@@ -374,6 +386,7 @@ def test_the_farthest_feasible_point_satisfies_the_optimality_conditions():
             ValueError,
             "0 and at most 1, got 1.1",
         ),
+        ({"target": object()}, ValueError, "'far-clump' takes no target; only 'trust-keeping'"),
         ({"random_state": "seed"}, TypeError, "random_state"),
         ({"random_state": -1}, ValueError, "random_state"),
         ({"random_state": True}, TypeError, "random_state must be an integer, .*, got True"),

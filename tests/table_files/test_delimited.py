@@ -18,6 +18,7 @@ from thresher.errors import UnreadableTable
 from thresher.table_files import LabeledTable, read_table
 from thresher.table_files.arrow_cells import Kind, look_at
 from thresher.table_files.delimited import CsvFile, _look_like_data
+from thresher.table_files.table import TableRequest
 
 MAIL = "nr,words,from,urgent,spam\nm1,12,home,true,no\nm2,7,work,false,yes\nm3,7,home,True,no\n"
 
@@ -138,7 +139,7 @@ def test_rows_may_be_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.Mon
 def test_the_place_of_a_row_is_its_number_and_its_line(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text('a,b\n"x\ny",1\n\n2,3\n')
-    file = CsvFile(path)
+    file = CsvFile(path, TableRequest())
     assert (file.place(0), file.place(1)) == ("row 0 (line 2)", "row 1 (line 5)")
     assert file.place(99) == "row 99"
 

@@ -109,7 +109,7 @@ CASES = {
     "duplicate names in arrow": Case("t.arrow", duplicates, ("duplicate column names: 'a'",)),
     "no name": text(",a,y\n1,2,p\n", "without a name, number 1 of 3", "index=False"),
     "no names": text("1.5,2,0\n2.5,3,1\n", "numbers where the column names", "first line"),
-    "semicolons": text("a;y\n1;0\n2;1\n", "only one column, named 'a;y'", "commas"),
+    "semicolons": text("a;y\n1;0\n2;1\n", "only one column, named 'a;y'", "--sep"),
     "label not found": text(
         "a,Label\n1,2\n", "no label column 'lable'", "did you mean 'Label'", label="lable"
     ),
@@ -129,7 +129,12 @@ CASES = {
     "lists as labels": columns("list<", "'y'", a=[1, 2], y=[[1], [2]]),
     "text": text(
         "a,b,c,y\n1,2,5,0\nx,2,5,1\n2,u,5,1\n",
-        *("2 columns of text: 'a', 'b'", "'x' in column 'a', row 1 (line 3)", "--one-hot", "drop"),
+        *(
+            "2 columns of text: 'a', 'b'",
+            "'x' in column 'a', row 1 (line 3)",
+            "omit --strict",
+            "drop",
+        ),
     ),
     "decimal commas": text(
         'a,y\n"1,5",0\n"2,5",1\n', "of text: 'a'", "'1,5' in column 'a', row 0 (line 2)"
@@ -170,7 +175,7 @@ CASES = {
     "missing features": text(
         "a,b,y\n1,2,0\n", "lacks 2 of 3 required columns", "'c', 'd'", features=["a", "c", "d"]
     ),
-    "missing one-hot": text("a,y\nu,0\n", "'a=u'", "--one-hot", features=["a=u"]),
+    "missing one-hot": text("a,y\nu,0\n", "'a=u'", "one_hot", features=["a=u"]),
     "features with text": text(
         "a,y\nu,0\n", "of text: 'a'", features=["a"], one_hot=True, with_labels=False
     ),
@@ -301,6 +306,7 @@ def test_a_name_that_no_file_can_have_is_unreadable(tmp_path: Path) -> None:
 
 CONTROLS = {
     "a name": LabeledTable(X, Y, ["a", "b\x1b[2J", "c"], Y, "y"),
+    "the name of the label": LabeledTable(X, Y, ["a", "b", "c"], Y, "\x1b"),
     "a label": LabeledTable(X, np.array(["\x07", "a"] * 2), ["a", "b", "c"], Y, "y"),
 }
 

@@ -5,6 +5,7 @@ suspects.py      one weight per row, and groups of suspicious rows that stand ou
 contents.py      what a report says: its sentences, and its tables with their columns
 text_report.py   what `thresher learn` and `thresher audit` print
 html_report.py   the HTML page
+preparation_report.py  what was done with the columns of a file
 predictions.py   reading files with a progress bar, and predictions for them
 """
 

@@ -100,6 +100,7 @@ class Findings:
         return replace(
             self._model,
             feature_names=list(self.table.feature_names),
+            preparation=self.table.preparation,
             provenance={**self._model.provenance, **own, **provenance},
         )
 

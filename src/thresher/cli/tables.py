@@ -5,8 +5,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thresher.cli.values import choices, new_file_ending_in, noise_rate, whole_number
-from thresher.cli.verb import Misuse, Verb, chosen
+from thresher.cli.values import choices, new_file_ending_in, noise_rate, separator, whole_number
+from thresher.cli.verb import Misuse, Verb, chosen, refusing_misuse
 from thresher.errors import ThresherError
 from thresher.memory import return_arrays_at_once
 from thresher.rendering.text import say
@@ -14,8 +14,9 @@ from thresher.wording import visible
 
 if TYPE_CHECKING:
     from thresher.auditing import Findings
+    from thresher.table_files import TextFormat
 
-FORMATS = "CSV, TSV, Parquet, Arrow, svmlight or NPZ"
+FORMATS = "CSV, TSV, Parquet, Arrow, svmlight or NPZ; - for standard input"
 ID_HELP = "column with row ids (default: row numbers from 0)"
 RAW_HELP = "no ' before text that spreadsheets would execute"
 
@@ -26,8 +27,9 @@ RAW_HELP = "no ' before text that spreadsheets would execute"
 def _add_table_options(parser: argparse.ArgumentParser, out: str, content: str) -> None:
     """Declare the options of `learn` and `audit`, which differ in what --out writes."""
     parser.usage = f"{parser.prog} FILE [options]"
+    parser.description = f"{parser.description}\n\nFILE: {FORMATS}"
     add = parser.add_argument
-    add("file", type=Path, metavar="FILE", help=FORMATS)
+    add("file", type=Path, metavar="FILE", help=argparse.SUPPRESS)
     add("--label", metavar="COLUMN", help="label column (default: the last one)")
     add("--id-column", metavar="COLUMN", help=ID_HELP)
     planted = "share of rows that may be planted (default: 0.05)"
@@ -37,10 +39,21 @@ def _add_table_options(parser: argparse.ArgumentParser, out: str, content: str) 
     add_features("--sparsity", type=choices, metavar="S", help=most)
     tried = "choose S by cross-validation (default: from 10,40,160)"
     add_features("--choose", type=choices, nargs="?", const=(), metavar="S,S,...", help=tried)
-    add("--one-hot", action="store_true", help="one-hot encode text columns")
+    _add_file_options(parser)
+    strict = "refuse missing cells and text instead of preparing"
+    add("--strict", action="store_true", help=strict)
+    add("--one-hot", action="store_true", help=argparse.SUPPRESS)
     add("--seed", type=whole_number(0), default=0, metavar="K", help="random seed (default: 0)")
     add("--report", type=new_file_ending_in(".html"), metavar="FILE.html", help="write a report")
     add("--out", type=new_file_ending_in(Path(out).suffix), metavar=out, help=f"write {content}")
+
+
+def _add_file_options(parser: argparse.ArgumentParser) -> None:
+    """Declare how a CSV file is written, for when it is not recognized."""
+    add = parser.add_argument
+    add("--sep", type=separator, metavar="C", help="separator of a CSV file, such as ';' or tab")
+    add("--decimal", choices=(".", ","), metavar="C", help="decimal sign: . or ,")
+    add("--encoding", metavar="NAME", help="encoding of a CSV file, such as latin-1")
 
 
 def _add_audit_options(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +71,7 @@ def _learn(options: argparse.Namespace) -> None:
     from thresher.estimators import save_model  # here, so that --help stays quick
 
     if options.out is not None:
-        save_model(findings.model(one_hot=options.one_hot), options.out)
+        save_model(findings.model(), options.out)
     _finish(findings, options, describe_learning(findings), "Model")
 
 
@@ -82,22 +95,38 @@ def _examine(options: argparse.Namespace) -> "Findings":
     from thresher import auditing  # here, so that --help stays quick
     from thresher.auditing.examination import numbering_columns
     from thresher.auditing.predictions import read_with_progress
-    from thresher.table_files import refuse_controls
+    from thresher.auditing.preparation_report import describe_preparation
+    from thresher.estimators.model_file import check_savable
+    from thresher.table_files import name_of, refuse_controls
 
     return_arrays_at_once()
     if options.sparsity is not None and len(options.sparsity) > 1:
         raise Misuse("--sparsity takes one number or 'all'; use --choose for several")
     _refuse_to_overwrite(options.file, out=options.out, report=options.report)
-    columns = chosen(options, ("label", "id_column", "one_hot"))
-    table = read_with_progress(options.file, **columns)
-    if options.out is not None and options.out.suffix == ".json":  # before the work, not after it
-        refuse_controls(table, options.file)
+    if options.one_hot:
+        remark = "--one-hot is not needed any more: text columns become categories without it"
+        warnings.warn(remark, UserWarning, stacklevel=1)
+    columns = chosen(options, ("label", "id_column", "strict"))
+    table = read_with_progress(options.file, text_format=_text_format(options), **columns)
+    if options.out is not None and options.out.suffix.lower() == ".json":  # before the work
+        refuse_controls(table, name_of(options.file))
+        check_savable(table.feature_names, table.classes, table.preparation)
     for name in numbering_columns(table):
         remark = f"column {name!r} looks like row numbers; if so, pass --id-column {name}"
         warnings.warn(remark, UserWarning, stacklevel=1)
-    how = {"name": options.file.name, "verbose": True, **chosen(options, ("noise_rate", "seed"))}
+    if prepared := describe_preparation(table):
+        say(f"{prepared}\n")
+    name = visible(Path(name_of(options.file)).name)
+    how = {"name": name, "verbose": True, **chosen(options, ("noise_rate", "seed"))}
     sparsities = options.sparsity or options.choose
     return auditing.examine(table, **how, **({"sparsities": sparsities} if sparsities else {}))
+
+
+def _text_format(options: argparse.Namespace) -> "TextFormat":
+    from thresher.table_files import TextFormat  # here, so that --help stays quick
+
+    with refusing_misuse():
+        return TextFormat(options.sep, options.decimal, options.encoding)
 
 
 def _finish(findings: "Findings", options: argparse.Namespace, text: str, kind: str) -> None:
@@ -132,6 +161,7 @@ def _add_predict_options(parser: argparse.ArgumentParser) -> None:
     add("--out", type=table, required=True, metavar="PREDICTIONS.csv", help=content)
     add("--id-column", metavar="COLUMN", help=ID_HELP)
     add("--label", metavar="COLUMN", help="column of true labels, to print the error rate")
+    _add_file_options(parser)
     add("--raw-csv", action="store_true", help=RAW_HELP)
 
 
@@ -149,7 +179,8 @@ def _predict(options: argparse.Namespace) -> None:
         raise ThresherError(f"{options.model}: no such model file; write one with '{learn}'")
     model = load_model(options.model)
     how = chosen(options, ("id_column", "label", "raw_csv"))
-    say(predict_file(model, options.file, options.out, **how))
+    form = _text_format(options)
+    say(predict_file(model, options.file, options.out, text_format=form, **how))
     say(f"Predictions: {visible(options.out)}")
 
 

@@ -48,6 +48,14 @@ def choices(text: str) -> tuple[int | str, ...]:
         raise ArgumentTypeError(f"must be 'all' or integers ≥ 1, got {text!r}") from None
 
 
+def separator(text: str) -> str:
+    """One character between cells; `tab` and `\\t` are the tabulator."""
+    mark = "\t" if text in ("tab", "\\t") else text
+    if len(mark) != 1 or not mark.isascii() or mark in '\r\n"\0':
+        raise ArgumentTypeError(f"must be one character, or 'tab', got {text!r}")
+    return mark
+
+
 @_giving_reasons()
 def seeds(text: str) -> tuple[int, ...]:
     """A number of seeds, or the seeds themselves."""

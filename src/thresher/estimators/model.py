@@ -1,7 +1,7 @@
 """A fitted model without the estimator around it: predictions, and exports to other formats."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, Self
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from thresher.estimators.columns import FARTHEST, ColumnScaling
 from thresher.learning import PhaseOutcome
+from thresher.preparation import TablePreparation, columns_of
 from thresher.validation import FloatArray, check_rows
 
 Label = str | int | float | bool
@@ -32,6 +33,8 @@ class HalfspaceModel:
     reach : the largest absolute scaled value; infinity for no limit
     provenance : how the model was fitted (version, parameters, number of rows, …), plain values
     certificates : what was asked and proven in each phase, plain values
+    preparation : how the columns of a file or data frame become those of the model; None if they
+        are the same. With it, X must be a data frame with the columns of the training file
 
     Examples
     --------
@@ -55,6 +58,7 @@ class HalfspaceModel:
     reach: float
     provenance: dict[str, Any]
     certificates: list[dict[str, Any]]
+    preparation: TablePreparation | None = None
 
     @classmethod
     def of(cls, classifier: Any) -> Self:
@@ -79,6 +83,10 @@ class HalfspaceModel:
 
     def decision_function(self, X: object) -> FloatArray:
         """As `HalfspaceClassifier.decision_function`."""
+        if self.preparation is not None:
+            columns = columns_of(X, self.preparation.used_columns)
+            prepared = self.preparation.prepare({column.name: column for column in columns})
+            return replace(self, preparation=None).decision_function(prepared.X)
         self._refuse_other_columns(X)
         rows = check_rows(X, "X")
         if rows.shape[1] != self.n_features:
@@ -111,7 +119,9 @@ class HalfspaceModel:
 
         A `StandardScaler` that only centers, a `MinMaxScaler` that scales and clips, and a
         `LinearSVC` with the model's coefficients, which was never fitted itself. It has a decision
-        function, but no `predict_proba`. It computes in the precision of the table.
+        function, but no `predict_proba`. It computes in the precision of the table. With a
+        preparation, these steps follow a `CellReader`, which turns the cells of a data frame into
+        numbers and texts, and a `ColumnTransformer`.
         """
         from sklearn.pipeline import make_pipeline
         from sklearn.svm import LinearSVC
@@ -121,7 +131,8 @@ class HalfspaceModel:
         linear.n_features_in_, linear.n_iter_ = self.n_features, 0
         linear.coef_ = self._spread(self.weights, 0.0)[np.newaxis]
         linear.intercept_ = np.array([self.offset])
-        return make_pipeline(*self._scalers(), linear)
+        first = () if self.preparation is None else self.preparation.to_sklearn()
+        return make_pipeline(*first, *self._scalers(), linear)
 
     def _scalers(self) -> tuple[Any, Any]:
         """(x − near)·(1/scale) + (near − center)/scale with near ≈ center, then clipped.
@@ -141,7 +152,7 @@ class HalfspaceModel:
         clipping.min_ = self._spread((near - self.center) / scale, 0.0)
         for scaler in (centering, clipping):
             scaler.n_features_in_, scaler.n_samples_seen_ = self.n_features, 1
-        if self.feature_names is not None:
+        if self.feature_names is not None and self.preparation is None:
             centering.feature_names_in_ = np.asarray(self.feature_names, dtype=object)
         return centering, clipping
 

@@ -7,7 +7,7 @@ and every value is checked.
 import json
 import math
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,12 @@ from thresher.errors import DamagedFile
 from thresher.estimators.columns import FARTHEST, NARROWEST
 from thresher.estimators.model import HalfspaceModel, Label
 from thresher.files import other_than_file, write_text
+from thresher.preparation import TablePreparation
+from thresher.preparation.records import preparation_from, preparation_record
 from thresher.validation import FloatArray, check_count, check_number
 from thresher.wording import has_controls, one_line
 
-FORMAT, VERSION = "thresher-model", 1
+FORMAT, VERSION, WITH_PREPARATION = "thresher-model", 1, 2  # the versions
 MAX_BYTES = 2**24  # a model of half a million features with names of 28 characters
 MAX_MARKS = 2**20  # commas, or colons and brackets: a value costs far more memory than its bytes
 MAX_FEATURES = 10_000_000
@@ -50,9 +52,47 @@ def save_model(model: HalfspaceModel, path: str | Path) -> None:
     ...     load_model(f"{folder}/model.json").predict([[0.0, 4.0], [0.0, 6.0]])
     array([0, 1])
     """
-    content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    write_text(path, _text_of(model))
+
+
+def check_savable(
+    feature_names: list[str],
+    classes: list[Label],
+    preparation: TablePreparation | None = None,
+) -> None:
+    """Raise `ValueError` if no model of these features and classes can be saved.
+
+    Examples
+    --------
+    >>> check_savable(["a", "a"], ["ham", "spam"])
+    Traceback (most recent call last):
+    ValueError: the model cannot be saved: feature_names must be distinct
+    """
+    nothing = np.zeros(0)
+    model = HalfspaceModel(
+        n_features=len(feature_names),
+        feature_names=feature_names,
+        classes=classes,
+        support=np.zeros(0, dtype=np.intp),
+        weights=nothing,
+        offset=0.0,
+        center=nothing,
+        scale=nothing,
+        reach=1.0,
+        provenance={},
+        certificates=[],
+        preparation=preparation,
+    )
+    _text_of(model)
+
+
+def _text_of(model: HalfspaceModel) -> str:
+    """The content of its file, which can be read again."""
+    preparation = getattr(model, "preparation", None)
+    version = VERSION if preparation is None else WITH_PREPARATION
+    content: dict[str, Any] = {"format": FORMAT, "version": version}
     try:
-        values = asdict(model)
+        values = asdict(replace(model, preparation=None))
     except TypeError as error:
         kind = type(model).__name__
         message = f"model must be a HalfspaceModel, got {kind}; pass classifier.to_model()"
@@ -60,12 +100,15 @@ def save_model(model: HalfspaceModel, path: str | Path) -> None:
     for name, value in values.items():
         content[name] = value.tolist() if isinstance(value, np.ndarray) else value
     content["reach"] = None if math.isinf(model.reach) else model.reach
+    del content["preparation"]
+    if preparation is not None:
+        content["preparation"] = preparation_record(preparation)
     try:
         text = json.dumps(content, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
         _model_in(text.encode())
     except _REFUSED as error:
         raise ValueError(f"the model cannot be saved: {_reason(error)}") from error
-    write_text(path, text)
+    return text
 
 
 def load_model(path: str | Path) -> HalfspaceModel:
@@ -120,9 +163,13 @@ def _model_in(data: bytes) -> HalfspaceModel:
     )
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"its format is not {FORMAT!r}")
-    if type(version := content.get("version")) is not int or version != VERSION:
-        raise ValueError(f"version must be {VERSION}, got {version!r}")
-    if unknown := set(content) - {"format", "version", *HalfspaceModel.__dataclass_fields__}:
+    version, known = content.get("version"), {"format", "version"}
+    if type(version) is not int or version not in (VERSION, WITH_PREPARATION):
+        raise ValueError(f"version must be {VERSION} or {WITH_PREPARATION}, got {version!r}")
+    known |= set(HalfspaceModel.__dataclass_fields__)
+    if version == VERSION:
+        known.remove("preparation")
+    if unknown := set(content) - known:
         raise ValueError(f"unknown field {min(unknown)!r}")
     for name, value in content.items():
         _refuse_odd_text(value, name)
@@ -181,9 +228,14 @@ def _model_of(content: dict[str, Any]) -> HalfspaceModel:
     _refuse_overflow(weights, offset, reach)
     if not isinstance(content["provenance"], dict):
         raise TypeError("provenance must be a dict")
+    names, preparation = _names(content["feature_names"], n_features), None
+    if content["version"] == WITH_PREPARATION:
+        preparation = preparation_from(content["preparation"])
+        if names != preparation.feature_names:
+            raise ValueError("feature_names must be those of the prepared columns")
     return HalfspaceModel(
         n_features=n_features,
-        feature_names=_names(content["feature_names"], n_features),
+        feature_names=names,
         classes=_classes(content["classes"]),
         support=support,
         weights=weights,
@@ -193,6 +245,7 @@ def _model_of(content: dict[str, Any]) -> HalfspaceModel:
         reach=reach,
         provenance=content["provenance"],
         certificates=_list(content["certificates"], "certificates", {dict}),
+        preparation=preparation,
     )
 
 

@@ -15,7 +15,7 @@ from thresher.rivals.methods import METHODS, MISSING
 from thresher.simulate import ADVERSARIES, POISON_STRENGTHS, Adversary
 from thresher.simulate.distributions import DISTRIBUTIONS
 from thresher.simulate.poisoning.attacks import ATTACKS
-from thresher.validation import check_noise_rate, check_positive
+from thresher.validation import check_count, check_noise_rate, check_positive
 
 NO_ADVERSARY = "none"
 THRESHER = "thresher"
@@ -24,6 +24,7 @@ CLEAN_RATE = 0.02  # the noise rate that a learner assumes for a table without p
 # A real table's sparsity is unknown, so rivals that need it are left out.
 TABLE_METHODS = (THRESHER, *(name for name, row in CLASSIFIERS.items() if not row.needs_sparsity))
 MAX_SEEDS = 10_000
+MAX_COUNT = 2**31 - 1  # of features and of labels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +81,10 @@ class SimulationSpec:
         self.make_adversary()  # refuses a strength that the adversary does not take
         self.make_schedule()
         self._check_learner()
+        for name in ("n_features", "label_budget"):
+            value = getattr(self, name)
+            if value is not None and check_count(value, name) > MAX_COUNT:
+                raise ValueError(f"{name} must be at most {MAX_COUNT:,}, got {value:,}")
         if self.task.sparsity < self.sparsity:  # which a task would clip
             most = f"at most n_features = {self.n_features}"
             raise ValueError(f"sparsity must be {most}, got {self.sparsity}")

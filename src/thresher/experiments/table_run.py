@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from thresher.errors import UnreadableTable
-from thresher.estimators import HalfspaceClassifierCV
+from thresher.estimators import HalfspaceClassifier, HalfspaceClassifierCV
 from thresher.experiments.spec import THRESHER, TableSpec
 from thresher.rivals.classifiers import make_classifier
 from thresher.simulate.poisoning import PoisonedSplit, poisoned_split
+from thresher.simulate.poisoning.attacks import TRUST_KEEPING
 from thresher.table_files import LabeledTable, find_table, read_table
+
+TARGET_SPARSITY = 40  # of the classifier at which the attack on trust is aimed
 
 
 def load_table(data_dir: str | Path, name: str) -> LabeledTable:
@@ -34,7 +37,7 @@ _read = cache(read_table)  # a worker meets the same table many times
 
 
 def split_table(spec: TableSpec, seed: int, data_dir: str | Path) -> PoisonedSplit:
-    """The spec's table, split and poisoned."""
+    """The spec's table, split and poisoned; the attack on trust is aimed at our own filter."""
     table = load_table(data_dir, spec.table)
     return poisoned_split(
         table.X,
@@ -43,7 +46,21 @@ def split_table(spec: TableSpec, seed: int, data_dir: str | Path) -> PoisonedSpl
         fraction=spec.noise_rate,
         strength=spec.strength,
         seed=seed,
+        target=target_of(spec.adversary, spec.noise_rate, seed) if spec.noise_rate else None,
     )
+
+
+def target_of(attack: str, noise_rate: float, seed: int) -> HalfspaceClassifier | None:
+    """The classifier at which an attack is aimed, if it can be aimed at any.
+
+    Examples
+    --------
+    >>> target_of("trust-keeping", 0.1, seed=0)
+    HalfspaceClassifier(noise_rate=0.1, random_state=0, sparsity=40)
+    """
+    if attack != TRUST_KEEPING:
+        return None
+    return HalfspaceClassifier(TARGET_SPARSITY, noise_rate, random_state=seed)
 
 
 def make_learner(method: str, noise_rate: float, seed: int) -> Any:

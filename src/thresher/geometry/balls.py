@@ -11,6 +11,16 @@ meets the ratio of the two radii. One sort finds it exactly.
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.arrays import (
+    cumulative_sum,
+    first_true,
+    is_foreign,
+    like,
+    namespace_of,
+    put_rows,
+    take,
+    to_host,
+)
 from thresher.validation import FloatArray, check_radius, check_vectors
 
 FAR = 1e20
@@ -19,7 +29,8 @@ LONG = 1e6  # of a vector whose projection onto a region of unit size is done ca
 
 def soft_threshold(values: FloatArray, level: float | FloatArray) -> FloatArray:
     """Every entry moved toward zero by the level, and no further than zero."""
-    return np.sign(values) * np.maximum(np.abs(values) - level, 0)
+    xp = namespace_of(values)
+    return xp.sign(values) * xp.maximum(xp.abs(values) - level, 0.0)
 
 
 def support_l1_l2(
@@ -79,41 +90,50 @@ def project_l1_l2(v: object, *, l2_radius: float, l1_radius: float) -> FloatArra
 
 def support_points(vectors: FloatArray, l2_radius: float, l1_radius: float) -> FloatArray:
     """For each row of a checked (k, d) array, the point of both balls that it points at most."""
-    scale = np.abs(vectors).max(axis=1, keepdims=True)
-    unit = vectors / np.where(scale > 0, scale, 1)
+    xp = namespace_of(vectors)
+    scale = xp.max(xp.abs(vectors), axis=1, keepdims=True)
+    unit = vectors / xp.where(scale > 0, scale, 1.0)
     ratio = min(l1_radius / l2_radius, 2 * vectors.shape[1] ** 0.5)  # beyond √d it never binds
     shrunk = _shrunk_to_ratio(unit, ratio)
-    l2_norm = np.linalg.norm(shrunk, axis=1, keepdims=True)
-    l1_norm = np.abs(shrunk).sum(axis=1, keepdims=True)
+    l2_norm = xp.linalg.vector_norm(shrunk, axis=1, keepdims=True)
+    l1_norm = xp.sum(xp.abs(shrunk), axis=1, keepdims=True)
     # Both norms are applied, so that rounding never leaves the region. Where t reached the largest
     # entry nothing is left to rescale: the l1 radius is then spread over the tied entries.
     with np.errstate(divide="ignore", invalid="ignore"):
-        points: FloatArray = shrunk * np.minimum(l2_radius / l2_norm, l1_radius / l1_norm)
-    tied = (l2_norm == 0)[:, 0]
-    if tied.any():
-        corners = np.where(np.abs(unit[tied]) == 1, np.sign(unit[tied]), 0.0)
-        n_tied = np.maximum(np.abs(corners).sum(axis=1, keepdims=True), 1)
-        points[tied] = corners * np.minimum(l1_radius / n_tied, l2_radius / np.sqrt(n_tied))
-    return points
+        points: FloatArray = shrunk * xp.minimum(l2_radius / l2_norm, l1_radius / l1_norm)
+    tied = np.flatnonzero(to_host(l2_norm)[:, 0] == 0)
+    if tied.size == 0:
+        return points
+    corners = to_host(take(unit, tied))
+    corners = np.where(np.abs(corners) == 1, np.sign(corners), 0.0)
+    n_tied = np.maximum(np.abs(corners).sum(axis=1, keepdims=True), 1)
+    corners *= np.minimum(l1_radius / n_tied, l2_radius / np.sqrt(n_tied))
+    return put_rows(points, tied, like(corners, points))
 
 
 def _shrunk_to_ratio(vectors: FloatArray, ratio: float) -> FloatArray:
     """S_t of each row, with the least t ≥ 0 at which ‖S_t‖₁ ≤ ratio·‖S_t‖₂."""
-    magnitudes = np.abs(vectors)
-    largest = magnitudes.max(axis=1, keepdims=True)
+    xp = namespace_of(vectors)
+    magnitudes = xp.abs(vectors)
+    largest = xp.max(magnitudes, axis=1, keepdims=True)
     n_top = int(8 * ratio**2) + 32
-    if 2 * n_top < magnitudes.shape[1]:
+    sort_all = is_foreign(vectors) or 2 * n_top >= magnitudes.shape[1]
+    if not sort_all:
         # As a rule the level lies among the largest entries, and only those need be sorted.
         top = -np.sort(np.partition(-magnitudes, n_top - 1, axis=1)[:, :n_top], axis=1)
         depths, is_found = _level_depths(top, ratio)
-    if 2 * n_top >= magnitudes.shape[1] or not is_found.all():
+    if sort_all or not is_found.all():
         depths, is_found = _level_depths(_descending_to_zero(magnitudes), ratio)
-    excess = np.maximum(depths[:, None] - (largest - magnitudes), 0)
-    return np.copysign(np.where(is_found[:, None], excess, magnitudes), vectors)
+    excess = xp.maximum(depths[:, None] - (largest - magnitudes), 0.0)
+    return xp.copysign(xp.where(is_found[:, None], excess, magnitudes), vectors)
 
 
 def _descending_to_zero(magnitudes: FloatArray) -> FloatArray:
     """Each row sorted, the largest entry first, with a zero at its end."""
+    if is_foreign(magnitudes):
+        xp = namespace_of(magnitudes)
+        zeros = xp.zeros_like(magnitudes[:, :1])
+        return xp.concat([xp.sort(magnitudes, axis=1, descending=True), zeros], axis=1)
     padded = np.zeros((len(magnitudes), magnitudes.shape[1] + 1))
     padded[:, :-1] = np.sort(magnitudes, axis=1)[:, ::-1]
     return padded
@@ -131,20 +151,21 @@ def _level_depths(descending: FloatArray, ratio: float) -> tuple[FloatArray, NDA
     """
     depths = descending[:, :1] - descending
     below, following = depths[:, :-1], depths[:, 1:]
-    counts = np.arange(1, below.shape[1] + 1)
-    u1, u2 = below.cumsum(axis=1), (below * below).cumsum(axis=1)
+    xp = namespace_of(depths)
+    counts = like(np.arange(1.0, below.shape[1] + 1), depths)
+    u1, u2 = cumulative_sum(below), cumulative_sum(below * below)
     l1_norm = counts * following - u1
     l2_square = u2 - following * (2 * u1 - counts * following)
     # The first j whose segment, at its lower end, has too large a ratio of norms. Up to ratio²
     # entries never have, whatever the rounding of near ties says.
     crossed = (l1_norm * l1_norm > ratio**2 * (1 + 1e-14) * l2_square) & (counts > ratio**2)
-    take, j = np.arange(len(below)), crossed.argmax(axis=1)
-    count, mean = counts[j], u1[take, j] / counts[j]
+    row, j = like(np.arange(below.shape[0]), depths), first_true(crossed)
+    count, mean = counts[j], u1[row, j] / counts[j]
     # The depth 0 of the largest entry makes the spread at least mean²: little can cancel.
-    spread = np.maximum(u2[take, j] - mean * u1[take, j], 0)
-    room = np.maximum(count - ratio**2, 1e-300)
-    depth = np.minimum(mean + ratio * np.sqrt(spread / (count * room)), following[take, j])
-    return depth, crossed[take, j]
+    spread = xp.maximum(u2[row, j] - mean * u1[row, j], 0.0)
+    room = xp.maximum(count - ratio**2, 1e-300)
+    depth = xp.minimum(mean + ratio * xp.sqrt(spread / (count * room)), following[row, j])
+    return depth, crossed[row, j]
 
 
 def _project_one(v: FloatArray, r: float, rho: float) -> FloatArray:
@@ -169,11 +190,12 @@ def simplex_level(values: FloatArray, total: float) -> float:
 
     Entries below the mean excess only ever leave (Michelot 1986), so no sort is needed.
     """
-    active = values.ravel()
+    xp = namespace_of(values)
+    active = xp.reshape(values, (-1,))
     while True:
-        level = (float(active.sum()) - total) / active.size
+        level = (float(xp.sum(active)) - total) / active.shape[0]
         remaining = active[active > level]
-        if remaining.size in (0, active.size):
+        if remaining.shape[0] in (0, active.shape[0]):
             return level
         active = remaining
 

@@ -24,10 +24,18 @@ from thresher.simulate.distributions import (
     Uniform,
 )
 from thresher.simulate.oracle import MaliciousOracle, random_target
-from thresher.simulate.poisoning import POISON_STRENGTHS, PoisonedTable, poison
+from thresher.simulate.poisoning import (
+    DATA_ERRORS,
+    POISON_STRENGTHS,
+    PoisonedTable,
+    SpoiledTable,
+    poison,
+    spoil,
+)
 
 __all__ = [
     "ADVERSARIES",
+    "DATA_ERRORS",
     "POISON_STRENGTHS",
     "Adversary",
     "CleanLabel",
@@ -50,9 +58,11 @@ __all__ = [
     "PointMass",
     "PoisonedTable",
     "SparseSpike",
+    "SpoiledTable",
     "StudentT",
     "Uniform",
     "View",
     "poison",
     "random_target",
+    "spoil",
 ]

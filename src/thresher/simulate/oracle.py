@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from thresher.errors import AdversaryError, UnknownId
 from thresher.geometry import Band
+from thresher.memory import require_memory
 from thresher.oracles import Draw, DrawRequest, IdArray
 from thresher.oracles.requests import check_ids
 from thresher.simulate.adversaries.base import Adversary, Corrupted, PastDraw, View, check_adversary
@@ -28,7 +29,10 @@ from thresher.validation import (
     check_vector,
     generator_from,
 )
+from thresher.wording import count
 
+_COPIES = 3  # of the rows while they are drawn
+_SMALL = 2**26  # bytes that are taken without asking, which itself takes time
 _DIRTY_ENTRIES_PER_BLOCK = 2**23  # 64 MB: an adversary builds whole rows, rejected ones too
 
 
@@ -56,11 +60,18 @@ def random_target(
     sparsity = check_count(sparsity, "sparsity")
     if sparsity > n_features:
         raise ValueError(f"sparsity must be at most n_features = {n_features}, got {sparsity}")
+    _require_memory_for(1, n_features)
     rng = generator_from(random_state)
     support = rng.choice(n_features, size=sparsity, replace=False)
     target = np.zeros(n_features)
     target[support] = rng.choice([-1.0, 1.0], size=sparsity) * rng.uniform(0.5, 1.5, size=sparsity)
     return target / np.linalg.norm(target)
+
+
+def _require_memory_for(n_rows: int, n_features: int) -> None:
+    n_bytes = _COPIES * 8 * n_rows * n_features
+    if n_bytes > _SMALL:
+        require_memory(n_bytes, f"drawing {count(n_rows, 'row')} of {n_features:,} features")
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +122,7 @@ class MaliciousOracle:
     Raises
     ------
     AdversaryError : the adversary returned something other than finite rows and labels ±1
+    NotEnoughMemory : the rows of a request would not fit
 
     Examples
     --------
@@ -164,6 +176,7 @@ class MaliciousOracle:
         (the request's, or `max_draws_per_request`) do not suffice.
         """
         request.require_features(self.n_features)
+        _require_memory_for(request.n_rows, self.n_features)
         view = self._view(request)
         limit = min(request.max_draws or self._max_draws, self._max_draws)
         dirty_entries_per_draw = max(self.noise_rate * self.n_features, 1e-9)

@@ -5,6 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from thresher.arrays import (
+    as_doubles,
+    namespace_of,
+    put_rows,
+    row_dots,
+    take,
+    to_host,
+)
 from thresher.geometry.balls import support_points
 from thresher.validation import FloatArray, is_sparse
 
@@ -35,22 +43,24 @@ def ascend(
     """
     directions = support_points(starts, 1.0, l1_radius)
     images = multiply(directions)
-    values = np.einsum("ij,ij->i", images, directions)
-    climbing = np.arange(len(starts))
+    values = to_host(row_dots(images, directions))
+    climbing = np.arange(values.size)
     for _ in range(max_steps):
-        candidates = support_points(images[climbing], 1.0, l1_radius)
+        candidates = support_points(take(images, climbing), 1.0, l1_radius)
         candidate_images = multiply(candidates)
-        reached = np.einsum("ij,ij->i", candidate_images, candidates)
+        reached = to_host(row_dots(candidate_images, candidates))
         better = reached > values[climbing]
         moving = reached > values[climbing] + precision * np.abs(values[climbing])
         improved = climbing[better]
-        directions[improved], images[improved] = candidates[better], candidate_images[better]
+        chosen = np.flatnonzero(better)
+        directions = put_rows(directions, improved, take(candidates, chosen))
+        images = put_rows(images, improved, take(candidate_images, chosen))
         values[improved] = reached[better]
         climbing = climbing[moving]
         if climbing.size == 0:
             break
     order = np.argsort(-values, kind="stable")
-    return values[order], directions[order]
+    return values[order], take(directions, order)
 
 
 def column_starts(gram: Any, n_starts: int) -> FloatArray:
@@ -62,11 +72,11 @@ def column_starts(gram: Any, n_starts: int) -> FloatArray:
     if is_sparse(gram):  # its median is zero
         mass = np.ravel(gram.power(2).sum(axis=1))
         return gram[np.argsort(-mass, kind="stable")[:n_starts]].toarray().astype(np.float64)
-    stride = 1 + gram.shape[0] // 150
-    level = 2.5 * float(np.median(np.abs(gram[::stride, ::stride])))
-    excess = np.maximum(np.abs(gram) - level, 0)
-    mass = np.einsum("ij,ij->i", excess, excess)
-    return gram[np.argsort(-mass, kind="stable")[:n_starts]].astype(np.float64)
+    xp, stride = namespace_of(gram), 1 + gram.shape[0] // 150
+    level = 2.5 * float(np.median(np.abs(to_host(gram[::stride, ::stride]))))
+    excess = xp.maximum(xp.abs(gram) - level, 0.0)
+    mass = to_host(row_dots(excess, excess))
+    return as_doubles(take(gram, np.argsort(-mass, kind="stable")[:n_starts]))
 
 
 def distinct(directions: FloatArray, *, max_cosine: float = 0.7) -> list[int]:

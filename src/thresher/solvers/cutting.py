@@ -11,6 +11,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from thresher.arrays import (
+    as_doubles,
+    is_foreign,
+    like,
+    namespace_of,
+    rough,
+    row_dots,
+    to_host,
+)
 from thresher.solvers.ascent import ascend, column_starts, distinct
 from thresher.solvers.eigen import Floats
 from thresher.solvers.moment import SecondMoment, single_precision_error
@@ -82,7 +91,7 @@ class CutSearch:
     @one_blas_thread()
     def _look(self) -> None:
         """Find directions of large variance under the current weights."""
-        single = self.moment.gram.astype(np.float32)  # looking costs half, and proves nothing
+        single = rough(self.moment.gram)  # on a CPU looking costs half, and proves nothing
         again = self._standing(single)
         values, found = self._climb_many(single, again)
         self._climb_from(found[:1])
@@ -99,28 +108,32 @@ class CutSearch:
         if self.moment.is_thin:
             visible = single.diagonal() > 0
             return lambda directions: self.moment.multiply(directions) * visible
-        return lambda directions: directions.astype(np.float32) @ single
+        return lambda directions: rough(directions) @ single
 
     def _standing(self, single: Any) -> FloatArray:
         """The cuts that are worst under the current weights."""
-        values = np.einsum("ij,ij->i", self._rough_products(single)(self.cuts), self.cuts)
+        cuts = like(self.cuts, self.moment.gram)
+        values = to_host(row_dots(self._rough_products(single)(cuts), cuts))
         return self.cuts[np.argsort(-values, kind="stable")[:N_CUT_STARTS]]
 
     def _climb_many(self, single: Any, starts: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Distinct directions reached from these starts and from promising columns, roughly."""
-        rough = self._rough_products(single)
+        products = self._rough_products(single)
 
         def multiply(directions: FloatArray) -> FloatArray:
-            return rough(directions).astype(np.float64, copy=False)
+            return as_doubles(products(directions))
 
-        starts = np.concatenate([column_starts(single, N_COLUMN_STARTS), starts])
+        columns = column_starts(single, N_COLUMN_STARTS)
+        starts = namespace_of(columns).concat([columns, like(starts, columns)])
         values, found = ascend(multiply, starts, self.l1_radius, precision=1e-2)
+        found = to_host(found)
         chosen = distinct(found)
         return values[chosen], found[chosen]
 
     def _climb_from(self, starts: FloatArray) -> None:
+        starts = like(starts, self.moment.gram)
         values, directions = ascend(self.moment.multiply, starts, self.l1_radius)
-        self.variance, self.direction = float(values[0]), directions[0]
+        self.variance, self.direction = float(values[0]), to_host(directions)[0]
         self.clip: ClipBound | None = None
         if self.variance < self.best[0]:
             self.best = self.variance, self.moment.weights
@@ -137,7 +150,7 @@ class CutSearch:
         directions = directions[distinct(directions, max_cosine=0.98)]
         self.cuts = np.concatenate([self.cuts, directions])
         new_scores = self.moment.squared_projections(directions)
-        self.scores = np.concatenate([self.scores, new_scores], axis=1)
+        self.scores = namespace_of(new_scores).concat([self.scores, new_scores], axis=1)
         answer = self._balanced()
         if answer.bound > self.optimum:
             self.optimum, self.mixture = answer.bound, answer.mixture
@@ -203,5 +216,8 @@ def _without(single: Any, used: NDArray[np.bool_]) -> Any:
     if is_sparse(single):
         rest = sp.diags_array((~used).astype(single.dtype), format="csr")
         return rest @ single @ rest
+    if is_foreign(single):
+        rest = like((~used).astype(np.float64), single)
+        return single * rest[:, None] * rest[None, :]
     single[used], single[:, used] = 0, 0
     return single

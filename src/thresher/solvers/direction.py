@@ -6,13 +6,16 @@ from typing import Self
 
 import numpy as np
 
-from thresher.certificates import (
-    EPS,
-    direction_status,
-    proves_lower_bound,
-    proves_optimum,
-    proves_upper_bound,
+from thresher.arrays import (
+    diagonal,
+    is_foreign,
+    largest_magnitude,
+    like,
+    to_host,
+    zeros,
 )
+from thresher.certificates import EPS, direction_status
+from thresher.device_certificates import proves_lower_bound, proves_optimum, proves_upper_bound
 from thresher.memory import require_memory
 from thresher.solvers.ascent import ascend, column_starts
 from thresher.solvers.eigen import top_eigenpairs
@@ -20,7 +23,7 @@ from thresher.solvers.moment import gram_of, weighted_rows
 from thresher.solvers.scaling import power_of_two, scale_rows
 from thresher.solvers.splitting import Bracket, close_bracket, improve, relative_gap
 from thresher.solvers.threads import one_blas_thread
-from thresher.solvers.thresholding import RITZ_DOUBT, best_clip, proven_upper
+from thresher.solvers.thresholding import RITZ_DOUBT, best_clip, clipped, proven_upper
 from thresher.validation import (
     FloatArray,
     Rows,
@@ -63,7 +66,7 @@ class WorstDirection:
         if self._lifted is not None:
             return self._lifted
         assert self.direction is not None
-        return np.outer(self.direction, self.direction)
+        return self.direction[:, None] * self.direction[None, :]
 
     @property
     def gap(self) -> float:
@@ -88,7 +91,8 @@ def worst_direction(
 
     Parameters
     ----------
-    gram : (d, d) symmetric matrix A
+    gram : (d, d) symmetric matrix A. An array of CuPy or Torch is worked on where it is, and the
+        arrays of the answer are of the same kind and in the same place
     l2_radius, l1_radius : radii r and ρ
     tolerance : relative gap (upper − lower)/upper to reach
     warm_start : an answer for a similar matrix of the same size, to start from
@@ -105,7 +109,8 @@ def worst_direction(
     r, rho = check_radii(l2_radius, l1_radius, matrix.shape[0])
     tolerance = check_positive(tolerance, "tolerance")
     max_iterations = check_count(max_iterations, "max_iterations", minimum=0)
-    require_memory(7 * matrix.nbytes, f"the worst direction of a {matrix.shape} matrix")
+    if not is_foreign(matrix):
+        require_memory(7 * matrix.nbytes, f"the worst direction of a {matrix.shape} matrix")
     problem = _Problem.normalized(matrix, r, rho)
     bracket = _cheap_bracket(problem, tolerance)
     if warm_start is not None:
@@ -164,11 +169,12 @@ def worst_direction_of_rows(
     check_positive(tolerance, "tolerance")
     halves = weighted_rows(rows, row_weights / n)
     scale_rows(halves, 0.0, l2_radius=r)  # refuses what cannot be squared
-    if n < d:
+    if n < d and not is_foreign(rows):
         answer = _from_inner_products(halves, r, rho, tolerance)
         if answer.status == "converged":
             return answer
-    require_memory(8 * 8 * d**2, f"the second moment of {d} features")
+    if not is_foreign(rows):
+        require_memory(8 * 8 * d**2, f"the second moment of {d} features")
     return worst_direction(
         gram_of(halves),
         l2_radius=r,
@@ -190,9 +196,9 @@ class _Problem:
 
     @classmethod
     def normalized(cls, gram: FloatArray, l2_radius: float, l1_radius: float) -> Self:
-        largest = float(np.abs(gram).max())
+        largest = largest_magnitude(gram)
         if largest > MAX_ENTRY or 0 < largest < 1 / MAX_ENTRY:
-            place = ", ".join(str(i) for i in np.argwhere(np.abs(gram) == largest)[0])
+            place = ", ".join(str(i) for i in np.argwhere(np.abs(to_host(gram)) == largest)[0])
             raise ValueError(
                 f"gram[{place}] has magnitude {largest:g}, but the largest magnitude must lie "
                 f"between {1 / MAX_ENTRY:g} and {MAX_ENTRY:g}; rescale gram"
@@ -204,8 +210,10 @@ class _Problem:
             )
         scale = power_of_two(largest)
         scaled = gram / scale
-        lost = gram - scaled * scale if scale > 1 else np.zeros(1)
-        return cls(scaled, l1_radius / l2_radius, l2_radius, scale, lost if lost.any() else 0.0)
+        lost = gram - scaled * scale if scale > 1 else 0.0
+        if scale > 1 and largest_magnitude(lost) == 0:
+            lost = 0.0
+        return cls(scaled, l1_radius / l2_radius, l2_radius, scale, lost)
 
     def warmed(self, bracket: Bracket, answer: WorstDirection) -> Bracket:
         """The bracket, improved by the witnesses of an earlier answer; bounds are computed anew."""
@@ -214,7 +222,7 @@ class _Problem:
                 f"warm_start must be for a matrix of shape {self.gram.shape}, "
                 f"got one for {answer.multiplier.shape}"
             )
-        lifted = answer.lifted / max(float(np.trace(answer.lifted)), 1e-300)
+        lifted = answer.lifted / max(float(diagonal(answer.lifted).sum()), 1e-300)
         return improve(bracket, self.gram, lifted, answer.multiplier / self.scale, self.l1_radius)
 
     def prove_upper(self, bracket: Bracket, slack: float) -> float:
@@ -233,10 +241,11 @@ class _Problem:
         lower, witness = bracket.lower * (1 - 1e-9), bracket.lifted
         radii = {"l2_radius": 1.0, "l1_radius": self.l1_radius}
         if not proves_lower_bound(lower, self.gram, witness, **radii):
-            lower, witness = 0.0, np.zeros(len(self.gram))
+            lower, witness = 0.0, zeros(self.gram.shape[:1], self.gram)
         unit = self.l2_radius**2 * self.scale
         # What was lost adds at most this, and joins the multiplier.
-        doubt = (self.l1_radius * self.l2_radius) ** 2 * float(np.abs(self.lost).max()) * (1 + 1e-9)
+        most = self.lost if isinstance(self.lost, float) else largest_magnitude(self.lost)
+        doubt = (self.l1_radius * self.l2_radius) ** 2 * most * (1 + 1e-9)
         lower, upper = max(lower * unit - doubt, 0.0), upper * unit + doubt
         is_direction = witness.ndim == 1
         return WorstDirection(
@@ -257,13 +266,15 @@ def _cheap_bracket(problem: _Problem, tolerance: float) -> Bracket:
     def climb(starts: FloatArray) -> tuple[float, FloatArray]:
         values, found = ascend(lambda v: v @ gram, starts, problem.l1_radius, precision=precision)
         # Where no direction has a positive value, the zero matrix is best.
-        return (float(values[0]), found[0]) if values[0] > 0 else (0.0, np.zeros_like(found[0]))
+        if values[0] > 0:
+            return float(values[0]), found[0, :]
+        return 0.0, zeros(found.shape[1:], found)
 
     below = climb(column_starts(gram, n_starts))
     good_enough = below[0] / (1 + RITZ_DOUBT) / max(1 - tolerance, 1e-3)
     clip = best_clip(gram, problem.l1_radius, good_enough=good_enough)
-    below = max(below, climb(clip.eigenvector[None]), key=lambda found: found[0])
-    multiplier = np.clip(gram, -clip.level, clip.level)
+    below = max(below, climb(like(clip.eigenvector[None], gram)), key=lambda found: found[0])
+    multiplier = clipped(gram, clip.level)
     return Bracket(*below, max(clip.value, below[0]), multiplier)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from thresher.arrays import Array, cast, is_foreign, like, namespace_of, norm, to_host, zeros
 from thresher.validation import FloatArray
 
 Floats = NDArray[np.floating[Any]]
@@ -18,6 +19,8 @@ FULL_SIZE = 300  # below this all eigenpairs take no longer than some
 def largest_eigenvalue(matrix: FloatArray) -> float:
     """The largest eigenvalue, to working precision (which is no proof)."""
     d = matrix.shape[0]
+    if is_foreign(matrix):
+        return float(namespace_of(matrix).linalg.eigvalsh(matrix)[-1])
     if d > FULL_SIZE:
         with suppress(np.linalg.LinAlgError):  # LAPACK's choice for subsets fails now and then
             return float(eigh(matrix, eigvals_only=True, subset_by_index=(d - 1, d - 1))[0])
@@ -30,6 +33,8 @@ def top_eigenpairs(matrix: FloatArray, n_pairs: int) -> tuple[FloatArray, FloatA
     For large matrices no others are computed, which keeps a call short enough that an interrupt
     is answered: LAPACK lets no signal through.
     """
+    if is_foreign(matrix):
+        return tuple(namespace_of(matrix).linalg.eigh(matrix))
     d = matrix.shape[0]
     if d > FULL_SIZE and n_pairs < d:
         with suppress(np.linalg.LinAlgError):
@@ -47,7 +52,7 @@ def eigenpairs_above(matrix: Floats, floor: float) -> tuple[Floats, Floats]:
     return values[values > floor], vectors[:, values > floor]
 
 
-def top_eigenpair(matrix: Floats, *, n_steps: int = 16) -> tuple[float, Floats]:
+def top_eigenpair(matrix: Array, *, n_steps: int = 16) -> tuple[float, Floats]:
     """A Ritz value and vector for the largest eigenvalue, from a few Lanczos steps.
 
     The value lies below the eigenvalue (by about half a percent after 16 steps on a dense
@@ -56,26 +61,27 @@ def top_eigenpair(matrix: Floats, *, n_steps: int = 16) -> tuple[float, Floats]:
     """
     d = matrix.shape[0]
     if d <= DENSE_SIZE:
-        values, vectors = np.linalg.eigh(matrix)
+        values, vectors = np.linalg.eigh(to_host(matrix))
         return float(values[-1]), vectors[:, -1]
-    basis = np.zeros((n_steps, d), dtype=matrix.dtype)
+    basis = zeros((n_steps, d), matrix, dtype=matrix.dtype)
     diagonal, off_diagonal = np.zeros(n_steps), np.zeros(n_steps)
     start = np.random.default_rng(0).standard_normal(d)
-    vector: Any = (start / np.linalg.norm(start)).astype(matrix.dtype)
+    vector: Any = cast(like(start / np.linalg.norm(start), matrix), matrix.dtype)
     size = n_steps
     for k in range(n_steps):
-        basis[k] = vector
+        basis[k, :] = vector
         image: Any = matrix @ vector
         diagonal[k] = float(vector @ image)
         for _ in range(2):
-            image -= (basis[: k + 1] @ image) @ basis[: k + 1]
-        norm = float(np.linalg.norm(image))
-        if norm <= 1e-6 * max(abs(diagonal[k]), float(np.abs(diagonal).max())):
+            image -= (basis[: k + 1, :] @ image) @ basis[: k + 1, :]
+        length = norm(image)
+        if length <= 1e-6 * max(abs(diagonal[k]), float(np.abs(diagonal).max())):
             size = k + 1
             break
-        off_diagonal[k] = norm
-        vector = (image / norm).astype(matrix.dtype)
+        off_diagonal[k] = length
+        vector = cast(image / length, matrix.dtype)
     tridiagonal = np.diag(diagonal[:size])
     tridiagonal += np.diag(off_diagonal[: size - 1], 1) + np.diag(off_diagonal[: size - 1], -1)
     values, vectors = np.linalg.eigh(tridiagonal)
-    return float(values[-1]), vectors[:, -1].astype(matrix.dtype) @ basis[:size]
+    top = cast(like(vectors[:, -1], matrix), matrix.dtype)
+    return float(values[-1]), to_host(top @ basis[:size, :])

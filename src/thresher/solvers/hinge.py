@@ -1,12 +1,14 @@
 """The minimum of a hinge loss around the current halfspace, with a proof of how good it is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.certificates import hinge_loss, proves_hinge_bound
+from thresher.arrays import DeviceRows, is_foreign, like
+from thresher.certificates import hinge_loss
+from thresher.device_certificates import proves_hinge_bound
 from thresher.geometry.balls import project_onto_unit_region
 from thresher.geometry.regions import SearchRegion
 from thresher.solvers.multipliers import Descent, HingeProblem, Multipliers, descend_on_core
@@ -21,6 +23,7 @@ from thresher.validation import (
     check_rows,
     check_vector,
     check_weights,
+    is_sparse,
 )
 
 INITIAL_WIDTH = 1.0  # of the smoothed kink, in units of the loss
@@ -94,7 +97,8 @@ def minimize_hinge(
 
     Parameters
     ----------
-    X : array or SciPy sparse matrix of shape (m, d)
+    X : array or SciPy sparse matrix of shape (m, d). With an array of CuPy or Torch, products are
+        taken where it is, and the arrays of the answer are of the same kind and in the same place
     y : array of shape (m,) of -1 and +1
     center : array of shape (d,), u
     l2_radius, l1_radius : r and ρ, both positive
@@ -112,7 +116,8 @@ def minimize_hinge(
     >>> found.status, found.point.round(2), round(found.loss, 2)
     ('converged', array([1., 0.]), 0.25)
     """
-    rows = check_rows(X, "X")
+    given = check_rows(X, "X")
+    rows = DeviceRows(given) if is_foreign(given) else given
     weights = check_weights(sample_weight, "sample_weight", length=rows.shape[0])
     weights = weights / weights.max()
     task = _Task(
@@ -127,7 +132,8 @@ def minimize_hinge(
     with one_blas_thread():
         descent = _start(task, warm_start)
         _solve(descent, task.tolerance, max_iterations)
-        return _certified(task, descent)
+        found = _certified(task, descent)
+    return replace(found, point=like(found.point, given), dual=like(found.dual, given))
 
 
 def _start(task: _Task, warm_start: HingeMinimum | None) -> Descent:
@@ -143,7 +149,7 @@ def _start(task: _Task, warm_start: HingeMinimum | None) -> Descent:
 def _rows_to_keep(task: _Task) -> NDArray[np.bool_]:
     """The rows that count; all of them where a copy of most would cost too much memory."""
     counts = task.probabilities > 0
-    is_large = isinstance(task.rows, np.ndarray) and task.rows.nbytes > LARGE_BYTES
+    is_large = not is_sparse(task.rows) and task.rows.nbytes > LARGE_BYTES
     return np.ones_like(counts) if is_large and 2 * counts.sum() > counts.size else counts
 
 

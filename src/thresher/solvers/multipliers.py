@@ -16,8 +16,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.arrays import DeviceRows
 from thresher.geometry.balls import project_onto_unit_region, unit_support
-from thresher.validation import FloatArray, Rows
+from thresher.validation import FloatArray, Rows, is_sparse
 
 WIDTH_FACTOR = 0.7  # on μ when the multipliers move; measured, and flat between 0.5 and 0.8
 LEAST_WIDTH = 1e-12  # narrower, the smooth loss could not be told from the hinge
@@ -90,7 +91,9 @@ class HingeProblem:
     @cached_property
     def max_curvature(self) -> float:
         """Σ ps²‖x‖², which bounds μ times the second derivatives of the smooth loss."""
-        if hasattr(self.rows, "multiply"):
+        if isinstance(self.rows, DeviceRows):
+            squares = self.rows.squared_norms()
+        elif is_sparse(self.rows):
             squares = np.asarray(self.rows.multiply(self.rows).sum(axis=1)).ravel()
         else:
             squares = np.einsum("ij,ij->i", self.rows, self.rows)
@@ -216,9 +219,9 @@ def descend_on_core(descent: Descent, target: float, max_iterations: int) -> Non
     columns = np.flatnonzero(np.abs(tangent.pull) >= CORE_LEVEL * tangent.level)
     settled = np.where(~near & (residuals > 0), 1.0, 0.0)
     rows = np.flatnonzero(near)
-    is_dense = isinstance(whole.rows, np.ndarray)
+    picked = whole.rows[rows][:, columns] if is_sparse(whole.rows) else None
     part = HingeProblem(
-        whole.rows[np.ix_(rows, columns)] if is_dense else whole.rows[rows][:, columns],
+        whole.rows[np.ix_(rows, columns)] if picked is None else picked,
         whole.slopes[rows],
         whole.offsets[rows],
         whole.probabilities[rows],

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.arrays import is_foreign, namespace_of, take, to_host
 from thresher.validation import FloatArray, Rows, is_sparse, sum_of_squares
 
 OUT_OF_SCALE = 1e6
@@ -56,15 +57,14 @@ def scale_rows(rows: Rows, outlier_fraction: float, *, l2_radius: float) -> Scal
     required = (1 - outlier_fraction) * n_rows
     if not is_sparse(rows) and _is_ordinary(rows, l2_radius):
         return ScaledRows(rows, None, n_rows, required, 1.0)
-    values = rows.data if is_sparse(rows) else rows
-    largest = float(max(values.max(), -values.min())) if values.size else 0.0
+    sizes = largest_entries(rows)
+    largest = float(sizes.max())
     kept = None
     if largest > 0:
-        sizes = largest_entries(rows)
         bound = float(np.sort(sizes)[n_rows - 1 - int(outlier_fraction * n_rows)])
         if largest > OUT_OF_SCALE * bound:
             kept = np.flatnonzero(sizes <= OUT_OF_SCALE * bound)
-            rows = rows[kept]
+            rows = take(rows, kept)
             largest = float(sizes[kept].max())
     for size in (largest, largest * l2_radius):
         if size > LARGEST or 0 < size < SMALLEST:
@@ -91,7 +91,7 @@ def _is_ordinary(rows: FloatArray, l2_radius: float) -> bool:
     norm = float(np.sqrt(sum_of_squares(rows)))
     if not norm <= ORDINARY[1]:  # also stops at NaN
         return False
-    sample = np.abs(rows[:: 1 + rows.shape[0] // 64, :: 1 + rows.shape[1] // 64])
+    sample = np.abs(to_host(rows[:: 1 + rows.shape[0] // 64, :: 1 + rows.shape[1] // 64]))
     typical = float(np.median(sample))
     return (
         ORDINARY[0] <= typical
@@ -105,6 +105,9 @@ def largest_entries(rows: Rows) -> FloatArray:
     """The largest magnitude in each row."""
     if is_sparse(rows):
         return np.asarray(abs(rows).max(axis=1).toarray()).ravel()
+    if is_foreign(rows):
+        xp = namespace_of(rows)
+        return to_host(xp.maximum(xp.max(rows, axis=1), -xp.min(rows, axis=1)))
     largest: FloatArray = np.maximum(rows.max(axis=1), -rows.min(axis=1))
     return largest
 
@@ -112,7 +115,8 @@ def largest_entries(rows: Rows) -> FloatArray:
 def _message(rows: Rows, kept: NDArray[np.intp] | None, largest: float, l2_radius: float) -> str:
     position = int(largest_entries(rows).argmax())
     row = position if kept is None else int(kept[position])
-    column = int(abs(rows[[position]]).argmax())
+    row_values = to_host(take(rows, np.array([position])))
+    column = int(abs(row_values).argmax())
     return (
         f"X[{row}, {column}] has magnitude {largest:g}, but what is kept of X must lie between "
         f"{SMALLEST:g} and {LARGEST:g} to be squared, and so must its product with l2_radius "

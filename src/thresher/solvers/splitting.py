@@ -9,6 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from thresher.arrays import (
+    column_products,
+    inner_product,
+    largest_magnitude,
+    like,
+    namespace_of,
+    take,
+    to_host,
+)
 from thresher.geometry.balls import simplex_level, soft_threshold
 from thresher.solvers.eigen import largest_eigenvalue, top_eigenpairs
 from thresher.validation import FloatArray
@@ -51,11 +60,12 @@ def close_bracket(
     The entries of the matrix have ordinary size, and the l2 radius is 1. The closer the bracket to
     begin with, the fewer steps; after `max_iterations` of them it is returned as it is.
     """
-    negligible = 1e-12 * float(np.abs(gram).max())  # rounding allows no proof of less
+    negligible = 1e-12 * largest_magnitude(gram)  # rounding allows no proof of less
     if start.upper <= negligible:
         return start  # (almost) negative semidefinite: no penalty fits an answer of zero
     best, penalty = start, PENALTY * start.upper
-    copy = np.outer(start.lifted, start.lifted) if start.lifted.ndim == 1 else start.lifted
+    lifted = start.lifted
+    copy = lifted[:, None] * lifted[None, :] if lifted.ndim == 1 else lifted
     dual = start.multiplier / penalty
     reference, since, rank = start.gap, 0, 16
     for iteration in range(1, max_iterations + 1):
@@ -79,11 +89,12 @@ def improve(
     best: Bracket, gram: FloatArray, lifted: FloatArray, multiplier: FloatArray, l1_radius: float
 ) -> Bracket:
     """The better of two witnesses on each side, judged separately."""
-    excess = max(1.0, float(np.abs(lifted).sum()) / l1_radius**2)
-    lower = float(np.vdot(gram, lifted)) / excess
+    xp = namespace_of(gram)
+    excess = max(1.0, float(xp.sum(xp.abs(lifted))) / l1_radius**2)
+    lower = inner_product(gram, lifted) / excess
     multiplier = (multiplier + multiplier.T) / 2
     top = largest_eigenvalue(gram - multiplier)
-    upper = max(top, 0.0) + l1_radius**2 * float(np.abs(multiplier).max())
+    upper = max(top, 0.0) + l1_radius**2 * largest_magnitude(multiplier)
     below = (lower, lifted / excess) if lower > best.lower else (best.lower, best.lifted)
     above = (upper, multiplier) if upper < best.upper else (best.upper, best.multiplier)
     return Bracket(*below, *above)
@@ -98,18 +109,20 @@ def _project_trace(matrix: FloatArray, n_pairs: int) -> tuple[FloatArray, int]:
     d = matrix.shape[0]
     while True:
         values, vectors = top_eigenpairs(matrix, n_pairs)
+        values = to_host(values)
         level = max(simplex_level(values, 1.0), 0.0)
         if values[0] <= level or values.size == d:
             break
         n_pairs += n_pairs // 2
-    used = values > level
-    half = vectors[:, used] * np.sqrt(values[used] - level)
-    return half @ half.T, int(np.count_nonzero(used))
+    used = np.flatnonzero(values > level)
+    half = take(vectors, used, axis=1) * like(np.sqrt(values[used] - level), vectors)
+    return column_products(half.T), used.size
 
 
 def _project_l1(matrix: FloatArray, bound: float) -> FloatArray:
     """The closest matrix whose entries' magnitudes sum to at most the bound."""
-    magnitudes = np.abs(matrix)
-    if magnitudes.sum() <= bound:
+    xp = namespace_of(matrix)
+    magnitudes = xp.abs(matrix)
+    if float(xp.sum(magnitudes)) <= bound:
         return matrix
     return soft_threshold(matrix, simplex_level(magnitudes, bound))

@@ -10,7 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from thresher.certificates import proves_upper_bound
+from thresher.arrays import (
+    block_of,
+    clip_entries,
+    largest_magnitude,
+    like,
+    namespace_of,
+    nonzero_columns,
+    rough,
+    to_host,
+)
+from thresher.device_certificates import proves_upper_bound
 from thresher.solvers.eigen import DENSE_SIZE, Floats, eigenpairs_above, top_eigenpair
 from thresher.validation import FloatArray, is_sparse
 
@@ -41,8 +51,8 @@ def best_clip(
     `good_enough`. It works in single precision: it only proposes, and
     `proven_upper` proves. No level lies below `rest`, the largest entry outside the matrix.
     """
-    scale = float(abs(gram).max()) or 1.0
-    single = (gram / scale).astype(np.float32)
+    scale = largest_magnitude(gram) or 1.0
+    single = rough(gram / scale)
     levels = _levels(single)
     if rest > 0:
         levels = np.unique(np.maximum(levels, np.float32(rest / scale)))
@@ -82,7 +92,7 @@ def tighten(
     floor = np.float32(target / (1 + RITZ_DOUBT) - l1_radius**2 * float(level))
     if n_steps < FEWEST_STEPS or floor <= 0:
         return None
-    single = gram.astype(np.float32)
+    single = to_host(gram).astype(np.float32)  # the work is one that the host can do
     previous = ahead = np.clip(single, -level, level)
     least, best, momentum = np.inf, None, 1.0
     for _ in range(n_steps):
@@ -98,7 +108,7 @@ def tighten(
         ahead = following + np.float32((momentum - 1) / next_momentum) * (following - previous)
         ahead = np.clip(ahead, -level, level, out=ahead)
         previous, momentum = following, next_momentum
-    return None if best is None else (best + best.T).astype(np.float64) / 2
+    return None if best is None else like((best + best.T).astype(np.float64) / 2, gram)
 
 
 def proven_upper(
@@ -118,8 +128,8 @@ def proven_upper(
     remainder = gram - multiplier
     found = _largest_eigenvalue(abs(remainder) if is_sparse(remainder) else remainder)
     eigenvalue = max(found, 0.0)
-    d, largest = gram.shape[0], float(abs(gram).max())
-    most = max(float(abs(multiplier).max()) + gram_error, rest)
+    d, largest = gram.shape[0], largest_magnitude(gram)
+    most = max(largest_magnitude(multiplier) + gram_error, rest)
     base = l1_radius**2 * most * (1 + 1e-12)
     scale = max(eigenvalue, 1e-10 * largest, d * gram_error)
     # Where the matrix itself is only known to single precision, a close claim would hang on how
@@ -143,14 +153,14 @@ def _largest_eigenvalue(matrix: Any) -> float:
     """
     if matrix.shape[0] <= DENSE_SIZE:
         return top_eigenpair(matrix)[0]
-    scale = float(abs(matrix).max()) or 1.0
-    return scale * _top_eigenpair((matrix / scale).astype(np.float32), n_steps=28)[0]
+    scale = largest_magnitude(matrix) or 1.0
+    return scale * _top_eigenpair(rough(matrix / scale), n_steps=28)[0]
 
 
 def clipped(matrix: Any, level: float) -> Any:
     """The matrix with its entries clipped to ±level; sparse if it was."""
     if not is_sparse(matrix):
-        return np.clip(matrix, -level, level)
+        return clip_entries(matrix, level)
     copy = matrix.copy()
     np.clip(copy.data, -level, level, out=copy.data)
     return copy
@@ -164,14 +174,14 @@ def is_proven_by_magnitudes(gram: Any, clip: ClipBound, l1_radius: float) -> boo
 
 def _top_eigenpair(matrix: Any, **options: int) -> tuple[float, Floats]:
     """As `top_eigenpair`, on the columns that clipping left something of."""
-    is_left = np.diff(matrix.indptr) > 0 if is_sparse(matrix) else matrix.any(axis=0)
+    is_left = np.diff(matrix.indptr) > 0 if is_sparse(matrix) else nonzero_columns(matrix)
     if is_left.all() or not is_left.any():
         return top_eigenpair(matrix, **options)
     if is_sparse(matrix):
         inner = matrix[is_left][:, is_left]
         inner = inner.toarray() if inner.shape[0] <= DENSE_SIZE else inner
     else:
-        inner = matrix[np.ix_(is_left, is_left)]
+        inner = block_of(matrix, np.flatnonzero(is_left))
     eigenvalue, part = top_eigenpair(inner, **options)
     vector = np.zeros(matrix.shape[0], dtype=part.dtype)
     vector[is_left] = part
@@ -185,8 +195,8 @@ def _levels(matrix: Any) -> Floats:
         beyond = matrix.shape[0] ** 2 // 2 ** np.arange(1, 63)
         places = magnitudes.size - 1 - beyond[(beyond > 0) & (beyond < magnitudes.size)]
         return np.unique(np.concatenate([[0.0], magnitudes[places], magnitudes[-1:]]))
-    magnitudes = np.abs(matrix).ravel()
-    sample = np.sort(magnitudes[:: max(1, magnitudes.size // 2**16)])
+    flat = namespace_of(matrix).reshape(matrix, (-1,))
+    sample = np.sort(np.abs(to_host(flat[:: max(1, flat.shape[0] // 2**16)])))
     fractions = 1 - 0.5 ** np.arange(1, int(np.log2(sample.size)) + 1)
     inner = sample[(fractions * (sample.size - 1)).astype(int)]
-    return np.unique(np.concatenate([[0.0], inner, [magnitudes.max()]]))
+    return np.unique(np.concatenate([[0.0], inner, [largest_magnitude(matrix)]]))

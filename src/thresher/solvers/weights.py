@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from thresher.arrays import Array, as_doubles, cast, like, namespace_of, to_host
 from thresher.geometry.balls import simplex_level
 from thresher.solvers.eigen import Floats
 from thresher.validation import FloatArray
@@ -75,7 +76,8 @@ def balance_to(
     in the mixture of those, each direction in proportion to its excess, until the target is
     reached. Mixture and bound stay those of `answer`, because they speak of all admissible weights.
     """
-    means = scores.sum(axis=0, dtype=np.float64) / n_rows
+    totals = namespace_of(scores).sum(scores, axis=0, dtype=namespace_of(scores).float64)
+    means = to_host(totals) / n_rows
     excess = np.maximum(means - target, 0)
     if not excess.any():
         return replace(answer, weights=np.ones(scores.shape[0]))
@@ -103,19 +105,21 @@ class _Response:
 
 @dataclass(frozen=True)
 class _Game:
-    scores: Floats
+    scores: Array
     required: float
     n_rows: int
 
     def respond(self, mixture: FloatArray, width: float | None) -> _Response:
         """The weights that answer a mixture; sharp if no width is given."""
-        dtype = self.scores.dtype
-        mixed = (self.scores @ mixture.astype(dtype)).astype(np.float64)
+        mixed = as_doubles(to_host(self.scores @ self._like_scores(mixture)))
         weights, cutoff, least = keep_smallest(mixed, self.required, width)
-        gradient = (weights.astype(dtype) @ self.scores).astype(np.float64) / self.n_rows
+        gradient = as_doubles(to_host(self._like_scores(weights) @ self.scores)) / self.n_rows
         smooth = weights @ mixed + (width or 0.0) / 2 * (weights @ weights)
         balance = Balance(weights, float(gradient.max()), mixture, least / self.n_rows)
         return _Response(balance, cutoff, float(smooth) / self.n_rows, gradient)
+
+    def _like_scores(self, values: FloatArray) -> Array:
+        return cast(like(values, self.scores), self.scores.dtype)
 
 
 def _step(

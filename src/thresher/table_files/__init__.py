@@ -1,21 +1,34 @@
 """Tables in files: CSV, Parquet, Arrow, svmlight and NPZ become rows, labels and names.
 
-reading.py           read_table, and READERS: which extension is read by which reader
+reading.py           read_table, prepare_table, and READERS: which extension has which reader
 table.py             what is asked of a file, what comes back, and checks that all formats share
 columns.py           which column is the label, which the id, which are features; what they hold
 arrow_cells.py       pyarrow: what the cells of a column are
 arrow_headers.py     what Arrow files say about their size
 arrow_tables.py      formats that pyarrow reads in batches (Parquet and Arrow themselves)
 delimited.py         … CSV and TSV
+text_format.py       … their separator, decimal sign and encoding, given or recognized
+prepared_batches.py  … with columns of any kind, which `preparation` turns into numbers
 svmlight.py, npz.py  formats with labels of their own
+standard_input.py    a table on standard input
 
 To add a format, touch three files: write a module with a reader, a function of a `Path` and a
 `TableRequest` that returns a `LabeledTable`; name it in `READERS`; and add a writer to `WRITERS` in
 `tests/table_files/written.py`, so that every test of formats meets it. A format that pyarrow reads
-in batches only needs a subclass of `BatchFile`: `partial(read_batches, ...)` is its reader.
+in batches only needs a subclass of `BatchFile`, named in `BATCH_FILES`.
 """
 
-from thresher.table_files.reading import find_table, read_table
+from thresher.table_files.reading import find_table, prepare_table, read_table
+from thresher.table_files.standard_input import name_of
 from thresher.table_files.table import LabeledTable, refuse_controls
+from thresher.table_files.text_format import TextFormat
 
-__all__ = ["LabeledTable", "find_table", "read_table", "refuse_controls"]
+__all__ = [
+    "LabeledTable",
+    "TextFormat",
+    "find_table",
+    "name_of",
+    "prepare_table",
+    "read_table",
+    "refuse_controls",
+]

@@ -17,17 +17,12 @@ from numpy.typing import NDArray
 
 from thresher.errors import ThresherError
 from thresher.memory import require_memory
+from thresher.preparation.cells import MISSING
 from thresher.table_files.table import Place, Refusal, refuse_missing
 from thresher.validation import FloatArray
 from thresher.wording import one_line
 
 COPIES = 3  # of texts, labels and ids while they are compared and turned into arrays
-# fmt: off
-MISSING = [
-    "", "NA", "N/A", "n/a", "#N/A", "#NA", "#N/A N/A", "<NA>", "NULL", "null", "None",
-    "NaN", "nan", "-NaN", "-nan", "1.#QNAN", "-1.#QNAN", "1.#IND", "-1.#IND",
-]
-# fmt: on
 BOOLEANS = ["true", "True", "TRUE", "false", "False", "FALSE"]
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(?i:inf|infinity|nan)$"
 DATE = (

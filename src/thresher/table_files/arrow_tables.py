@@ -1,11 +1,12 @@
 """Files that pyarrow reads in batches: one pass looks at every cell, one fills the table."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher.memory import require_memory
 from thresher.table_files.arrow_cells import (
@@ -47,8 +48,8 @@ NUMBERS_ONLY: tuple[Kind, ...] = ()
 class BatchFile:
     """A file whose columns can be read in batches, repeatedly."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, request: TableRequest) -> None:
+        self.path, self.request = path, request
         self.n_bytes = path.stat().st_size
         self.names: list[str] = []
         self.n_rows: int | None = None  # where the file says so before it is read
@@ -62,63 +63,64 @@ class BatchFile:
         return f"row {row:,}"
 
 
-def read_batches(
-    kind: Callable[[Path], BatchFile], path: Path, request: TableRequest
-) -> LabeledTable:
-    """The table in a file of this kind."""
-    file = kind(path)
+def read_batches(kind: type[BatchFile], path: Path, request: TableRequest) -> LabeledTable:
+    """The table in a file of this kind, whose features must be numbers."""
+    file = kind(path, request)
     with own_errors():
-        return _read(file, request)
+        return _read(file)
 
 
-def _read(file: BatchFile, request: TableRequest) -> LabeledTable:
+def _read(file: BatchFile) -> LabeledTable:
+    request = file.request
     roles = assign_roles(file.names, request)
     wanted = None
     if request.features is not None:
         known = [name for name in file.names if name != roles.label]
         wanted = wanted_features(request.features, known, one_hot=request.one_hot)
-    _require_room(file.n_rows or 0, len(wanted or roles.others))
-    survey = _Survey(file, roles, request, wanted)
-    if file.n_rows not in (None, survey.n_rows):
-        raise _changed()
-    y, ids = None, np.arange(survey.n_rows)
-    if roles.label is not None:
-        y = labels_of(roles.label, survey.kept(roles.label), file.place)
-        refuse_other_than_two(y, roles.label, request)
-    if roles.id_column is not None:
-        ids = ids_of(roles.id_column, survey.kept(roles.id_column), file.place)
+    survey = Survey(file, roles, _expected(roles, request, wanted), len(wanted or roles.others))
+    y, ids = survey.labels(), survey.ids()
     refuse_unusable(survey.columns, file.place)
     features = wanted or all_features(survey.columns)
-    X = _filled(file, features, survey.n_rows, request)
+    X = filled(file, features, survey.n_rows)
     names = [feature.name for feature in features]
     refuse_bad_numbers(X, names, file.place)
     arrow().default_memory_pool().release_unused()  # which it would keep for later files
     return LabeledTable(X, y, names, ids, roles.label)
 
 
-class _Survey:
+def _expected(
+    roles: Roles, request: TableRequest, wanted: list[Feature] | None
+) -> list[ColumnSummary]:
+    """The columns to be looked at, with what each may hold."""
+    if wanted is None:
+        allowed = dict.fromkeys(roles.others, (Kind.TEXT,) if request.one_hot else NUMBERS_ONLY)
+    else:
+        one_hot = {f.column: f.value is not None for f in wanted}
+        allowed = {c: (Kind.TEXT, Kind.DATE) if one_hot[c] else NUMBERS_ONLY for c in one_hot}
+    return [ColumnSummary(name, allowed[name], request.one_hot) for name in allowed]
+
+
+class Survey:
     """The first pass: what the columns hold, the number of rows, and the label and id columns."""
 
     def __init__(
-        self, file: BatchFile, roles: Roles, request: TableRequest, wanted: list[Feature] | None
+        self, file: BatchFile, roles: Roles, columns: list[ColumnSummary], width: int
     ) -> None:
-        if wanted is None:
-            allowed = dict.fromkeys(roles.others, (Kind.TEXT,) if request.one_hot else NUMBERS_ONLY)
-        else:
-            one_hot = {f.column: f.value is not None for f in wanted}
-            allowed = {c: (Kind.TEXT, Kind.DATE) if one_hot[c] else NUMBERS_ONLY for c in one_hot}
-        self.columns = [ColumnSummary(name, allowed[name], request.one_hot) for name in allowed]
+        self.file, self.roles, self.columns = file, roles, columns
         self._kept: dict[str, list[Any]] = {
             name: [] for name in (roles.label, roles.id_column) if name is not None
         }
         self.n_rows = self._n_bytes_kept = 0
-        width = len(wanted or roles.others)
-        for batch, n_bytes in file.batches(list(dict.fromkeys([*allowed, *self._kept]))):
+        _require_room(file.n_rows or 0, width)
+        names = [*(column.name for column in columns), *self._kept]
+        for batch, n_bytes in file.batches(list(dict.fromkeys(names))):
             self._add(batch)
             _require_room(self.n_rows, width)
-            request.report_progress(n_bytes // 2, file.n_bytes)
+            file.request.report_progress(n_bytes // 2, file.n_bytes)
         if self.n_rows == 0:
             raise Refusal("has columns but no rows", advice="check how it was written")
+        if file.n_rows not in (None, self.n_rows):
+            raise changed()
 
     def _add(self, batch: Any) -> None:
         for column in self.columns:
@@ -129,8 +131,21 @@ class _Survey:
         require_memory(COPIES * self._n_bytes_kept, "the labels and ids")
         self.n_rows += batch.num_rows
 
-    def kept(self, name: str) -> Any:
-        """The whole label or id column."""
+    def labels(self) -> NDArray[Any] | None:
+        """The label of each row, or None if they are not requested."""
+        if self.roles.label is None:
+            return None
+        y = labels_of(self.roles.label, self._whole(self.roles.label), self.file.place)
+        refuse_other_than_two(y, self.roles.label, self.file.request)
+        return y
+
+    def ids(self) -> NDArray[Any]:
+        """The id of each row."""
+        if self.roles.id_column is None:
+            return np.arange(self.n_rows)
+        return ids_of(self.roles.id_column, self._whole(self.roles.id_column), self.file.place)
+
+    def _whole(self, name: str) -> Any:
         with own_errors():
             return arrow().concat_arrays(self._kept[name])
 
@@ -141,9 +156,7 @@ def _require_room(n_rows: int, n_features: int) -> None:
     require_memory(n_bytes, f"a table of {n_rows:,} × {n_features:,} numbers")
 
 
-def _filled(
-    file: BatchFile, features: list[Feature], n_rows: int, request: TableRequest
-) -> FloatArray:
+def filled(file: BatchFile, features: list[Feature], n_rows: int) -> FloatArray:
     """The second pass: the table itself, which is the only large array."""
     width = len(features)
     _require_room(n_rows, width)
@@ -152,12 +165,12 @@ def _filled(
     for batch, n_bytes in file.batches(list(dict.fromkeys(f.column for f in features))):
         stop = start + batch.num_rows
         if stop > n_rows:
-            raise _changed()
+            raise changed()
         X[start:stop] = _block(batch, features).T
         start = stop
-        request.report_progress((file.n_bytes + n_bytes) // 2, file.n_bytes)
+        file.request.report_progress((file.n_bytes + n_bytes) // 2, file.n_bytes)
     if start < n_rows:
-        raise _changed()
+        raise changed()
     return X
 
 
@@ -170,7 +183,7 @@ def _block(batch: Any, features: list[Feature]) -> FloatArray:
         if feature.value is None:
             numbers = look_at(batch.column(feature.column)).numbers
             if numbers is None:
-                raise _changed()
+                raise changed()
             row[:] = numbers
         else:
             if feature.column not in texts:
@@ -180,7 +193,8 @@ def _block(batch: Any, features: list[Feature]) -> FloatArray:
     return block
 
 
-def _changed() -> Refusal:
+def changed() -> Refusal:
+    """The refusal of a file that is not the same in both passes."""
     return Refusal("changed while it was being read", advice="read it again")
 
 
@@ -190,8 +204,8 @@ def _changed() -> Refusal:
 class ParquetFile(BatchFile):
     """Parquet's row groups; one is held in memory with its dictionaries."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, request: TableRequest) -> None:
+        super().__init__(path, request)
         self._texts: list[str] = []
         with own_errors(), self._open() as file:
             self.names = list(file.schema_arrow.names)
@@ -278,8 +292,8 @@ class ArrowFile(BatchFile):
     shortens, the system kills the reader.
     """
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, request: TableRequest) -> None:
+        super().__init__(path, request)
         sizes = arrow_sizes(path)
         self.n_rows = sizes.n_rows
         require_memory(sizes.n_bytes, f"the largest batch of {path.name}")

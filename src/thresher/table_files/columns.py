@@ -144,7 +144,7 @@ class ColumnSummary:
 WHAT_TO_DO = {
     Kind.OTHER: "drop them, or write one number into each cell",
     Kind.DATE: "turn them into numbers, such as days since a date, or drop them",
-    Kind.TEXT: "use --one-hot, turn them into numbers, drop them, or pass an id column "
+    Kind.TEXT: "omit --strict, turn them into numbers, drop them, or pass an id column "
     "with --id-column",
 }
 
@@ -198,7 +198,7 @@ def wanted_features(
         encoded = [name for name in missing if _feature(name, known, one_hot=True)]
         raise Refusal(
             f"lacks {len(missing):,} of {count(len(wanted), 'required column')}: {quoted(missing)}",
-            advice="text columns need --one-hot"
+            advice="text columns need one_hot"
             if encoded
             else "add the columns of the training file",
         )

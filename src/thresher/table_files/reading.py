@@ -1,15 +1,21 @@
 """A table from a file, by the reader of its format."""
 
+import zlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 from thresher.errors import UnreadableTable
 from thresher.files import other_than_file
-from thresher.table_files.arrow_tables import ArrowFile, ParquetFile, read_batches
+from thresher.preparation import TablePreparation
+from thresher.table_files.arrow_tables import ArrowFile, BatchFile, ParquetFile, read_batches
 from thresher.table_files.delimited import CsvFile, TsvFile
 from thresher.table_files.npz import read_npz
+from thresher.table_files.prepared_batches import prepare_batches, prepare_numbers
+from thresher.table_files.standard_input import as_file, name_of
 from thresher.table_files.svmlight import read_svmlight
 from thresher.table_files.table import (
     LabeledTable,
@@ -17,18 +23,24 @@ from thresher.table_files.table import (
     Refusal,
     TableRequest,
 )
+from thresher.table_files.text_format import TextFormat, recognized
 from thresher.wording import quoted, some
 
 Reader: TypeAlias = Callable[[Path, TableRequest], LabeledTable]
 
+BATCH_FILES: dict[str, type[BatchFile]] = {
+    ".csv": CsvFile,
+    ".csv.gz": CsvFile,
+    ".tsv": TsvFile,
+    ".tsv.gz": TsvFile,
+    ".txt": CsvFile,
+    ".txt.gz": CsvFile,
+    ".parquet": ParquetFile,
+    ".arrow": ArrowFile,
+    ".feather": ArrowFile,
+}
 READERS: dict[str, Reader] = {
-    ".csv": partial(read_batches, CsvFile),
-    ".csv.gz": partial(read_batches, CsvFile),
-    ".tsv": partial(read_batches, TsvFile),
-    ".tsv.gz": partial(read_batches, TsvFile),
-    ".parquet": partial(read_batches, ParquetFile),
-    ".arrow": partial(read_batches, ArrowFile),
-    ".feather": partial(read_batches, ArrowFile),
+    **{suffix: partial(read_batches, kind) for suffix, kind in BATCH_FILES.items()},
     ".svm": read_svmlight,
     ".svmlight": read_svmlight,
     ".libsvm": read_svmlight,
@@ -44,9 +56,10 @@ def read_table(
     one_hot: bool = False,
     features: Sequence[str] | None = None,
     with_labels: bool = True,
+    text_format: TextFormat | None = None,
     progress: Progress | None = None,
 ) -> LabeledTable:
-    """The table in a file, whose extension says its format.
+    """The table of numbers in a file, whose extension says its format.
 
     Every column but the label and the id is a feature and must hold finite numbers; true and
     false become 1 and 0. Empty cells, NaN, NA and the like are missing values, and are refused.
@@ -58,7 +71,8 @@ def read_table(
 
     Parameters
     ----------
-    path : .csv, .tsv (also with .gz), .parquet, .arrow, .feather, .svm, .svmlight, .libsvm, .npz
+    path : .csv, .tsv, .txt (each also with .gz), .parquet, .arrow, .feather, .svm, .svmlight,
+        .libsvm or .npz; "-" for standard input
     label : the label column; the last column if None. svmlight and NPZ have labels of their own
     id_column : a column that identifies the rows and is not a feature (in an NPZ file: another
         array). Without it, ids are row numbers from 0
@@ -67,6 +81,8 @@ def read_table(
     features : for prediction: the columns that X must have, in this order. Other columns are left
         out; a text that is none of the values named here is 0 in all of them
     with_labels : if False, no labels are read; a column named by `label` is left out
+    text_format : of CSV and TSV files; by default UTF-8, with decimal points, commas in CSV files
+        and tabs in TSV files
     progress : called with the bytes read so far and the total; each of two passes counts half
 
     Returns
@@ -97,15 +113,97 @@ def read_table(
         one_hot=bool(one_hot),
         features=_names(features),
         with_labels=bool(with_labels),
+        text_format=text_format or TextFormat(),
         progress=progress,
     )
-    path = Path(path)
+    return _read(path, request, lambda path: _of_suffix(READERS, path)(path, request))
+
+
+def prepare_table(
+    path: str | Path,
+    *,
+    label: str | None = None,
+    id_column: str | None = None,
+    preparation: TablePreparation | None = None,
+    with_labels: bool = True,
+    text_format: TextFormat | None = None,
+    progress: Progress | None = None,
+) -> LabeledTable:
+    """The table in a file as it comes: whatever its columns hold, they become numbers.
+
+    Numbers, booleans, dates and times become numbers, with the median where cells are missing and
+    a column that marks them; texts become categories, or the TF-IDF of their words. Ids, constant
+    and empty columns, and nested values are left out. The separator, the decimal sign and the
+    encoding of a CSV file are recognized.
+
+    Parameters
+    ----------
+    path, label, id_column, with_labels, progress : as in `read_table`
+    preparation : for prediction: that of the training file; other columns are left out
+    text_format : what is known about a CSV file; the rest is recognized
+
+    Returns
+    -------
+    LabeledTable : without a preparation if all columns were complete numbers
+
+    Raises
+    ------
+    UnreadableTable : the file is not a table; the message says why, where, and what to do
+    NotEnoughMemory : the table would not fit
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "mail.csv")
+    ...     _ = path.write_text("words;spam\\n1,5;no\\n;yes\\n3,5;no\\n")
+    ...     table = prepare_table(path)
+    >>> table.X
+    array([[1.5, 0. ],
+           [2.5, 1. ],
+           [3.5, 0. ]])
+    >>> table.feature_names, table.remarks
+    (['words', 'words is missing'], ('Read with separator ";", decimal comma.',))
+    """
+    request = TableRequest(
+        label=_name(label, "label"),
+        id_column=_name(id_column, "id_column"),
+        features=None if preparation is None else tuple(preparation.used_columns),
+        with_labels=bool(with_labels),
+        text_format=text_format or TextFormat(),
+        progress=progress,
+    )
+    return _read(path, request, lambda path: _prepared(path, request, preparation))
+
+
+def _prepared(
+    path: Path, request: TableRequest, preparation: TablePreparation | None
+) -> LabeledTable:
+    reader = _of_suffix(READERS, path)
+    kind = next((BATCH_FILES[s] for s in BATCH_FILES if READERS[s] is reader), None)
+    if kind is None:
+        table = reader(path, request)
+        return table if preparation is None else prepare_numbers(table, preparation)
+    if not issubclass(kind, CsvFile):
+        return prepare_batches(kind, path, request, preparation)
+    with suppress(OSError, EOFError, zlib.error):  # which the reader explains
+        form = recognized(path, request.text_format, kind.usual_separator)
+        request = replace(request, text_format=form)
+    table = prepare_batches(kind, path, request, preparation)
+    unusual = request.text_format.described(kind.usual_separator)
+    return replace(table, remarks=(f"Read with {unusual}.",)) if unusual else table
+
+
+def _read(
+    path: str | Path, request: TableRequest, reader: Callable[[Path], LabeledTable]
+) -> LabeledTable:
     try:
-        _refuse_other_than_files(path)
-        table = _reader_of(path)(path, request)
+        with as_file(path) as file:
+            _refuse_other_than_files(file)
+            table = reader(file)
+            n_bytes = file.stat().st_size
     except Refusal as refusal:
-        raise UnreadableTable(path, refusal.problem, advice=refusal.advice) from refusal
-    n_bytes = path.stat().st_size
+        raise UnreadableTable(name_of(path), refusal.problem, advice=refusal.advice) from refusal
     request.report_progress(n_bytes, n_bytes)
     return table
 
@@ -132,8 +230,8 @@ def _names(features: Sequence[str] | None) -> tuple[str, ...] | None:
     return tuple(str(name) for name in features)
 
 
-def _reader_of(path: Path) -> Reader:
-    for suffix, reader in READERS.items():
+def _of_suffix(known: dict[str, Reader], path: Path) -> Reader:
+    for suffix, reader in known.items():
         if path.name.lower().endswith(suffix):
             return reader
     found = f"the extension {quoted([path.suffix])}" if path.suffix else "no extension"

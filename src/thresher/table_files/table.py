@@ -1,7 +1,7 @@
 """What is asked of a file, what comes back, and the checks that all formats share."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from thresher.errors import UnreadableTable
 from thresher.memory import require_memory
+from thresher.preparation import Filled, TablePreparation
+from thresher.preparation.cells import LARGEST
+from thresher.table_files.text_format import TextFormat
 from thresher.validation import Rows, is_sparse, sum_of_squares
 from thresher.wording import count, has_controls, shortened, some
 
@@ -19,7 +22,6 @@ Place: TypeAlias = Callable[[int], str]  # where a row, counted from 0, stands i
 
 MAX_FEATURES = 10_000_000  # beyond, an index is a mistake, and the names alone would take a GB
 BYTES_PER_NAME = 70
-LARGEST = 1e100  # what solvers can square and add up
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class TableRequest:
     one_hot: bool = False
     features: tuple[str, ...] | None = None
     with_labels: bool = True
+    text_format: TextFormat = field(default_factory=TextFormat)
     progress: Progress | None = None
 
     def report_progress(self, n_bytes_read: int, n_bytes_total: int) -> None:
@@ -50,6 +53,9 @@ class LabeledTable:
     feature_names : the d names of the columns of X
     ids : (n,) the values of the id column, or the row numbers from 0
     label_name : the label column; None if no labels were requested
+    preparation : how the columns of the file became those of X; None if they were numbers already
+    filled : what the preparation had to bridge
+    remarks : what was recognized about the file, one sentence each
     """
 
     X: Rows
@@ -57,11 +63,19 @@ class LabeledTable:
     feature_names: list[str]
     ids: NDArray[Any]
     label_name: str | None
+    preparation: TablePreparation | None = None
+    filled: Filled = field(default_factory=Filled)
+    remarks: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:
         """The number of rows."""
         return int(self.X.shape[0])
+
+    @property
+    def classes(self) -> list[Any]:
+        """The distinct labels in ascending order; empty without labels."""
+        return [] if self.y is None else np.unique(self.y).tolist()
 
 
 class Refusal(Exception):
@@ -96,8 +110,8 @@ def refuse_controls(table: LabeledTable, path: str | Path) -> None:
     thresher.errors.UnreadableTable: mail.csv has control characters in the column name 'b\\x1b[2J';
     remove them
     """
-    labels = [] if table.y is None else np.unique(table.y).tolist()
-    texts = {"column name": table.feature_names, "label": [str(label) for label in labels]}
+    names = [*table.feature_names, table.label_name or ""]
+    texts = {"column name": names, "label": [str(label) for label in table.classes]}
     for what, values in texts.items():
         for value in filter(has_controls, values):
             problem = f"has control characters in the {what} {shortened(value)!r}"

@@ -1,6 +1,7 @@
-"""Attacks on finite tables: planted rows for any classifier that is fitted to rows and labels."""
+"""Attacks on finite tables, and plain data errors, for testing any classifier or audit."""
 
 from thresher.simulate.poisoning.attacks import POISON_STRENGTHS
+from thresher.simulate.poisoning.data_errors import DATA_ERRORS, SpoiledTable, spoil
 from thresher.simulate.poisoning.poison import (
     PoisonedSplit,
     PoisonedTable,
@@ -8,4 +9,13 @@ from thresher.simulate.poisoning.poison import (
     poisoned_split,
 )
 
-__all__ = ["POISON_STRENGTHS", "PoisonedSplit", "PoisonedTable", "poison", "poisoned_split"]
+__all__ = [
+    "DATA_ERRORS",
+    "POISON_STRENGTHS",
+    "PoisonedSplit",
+    "PoisonedTable",
+    "SpoiledTable",
+    "poison",
+    "poisoned_split",
+    "spoil",
+]

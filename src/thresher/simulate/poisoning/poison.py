@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import scipy.sparse as sp
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from thresher.simulate.poisoning.attacks import ATTACKS, LABEL_FLIP
+from thresher.simulate.poisoning.attacks import ATTACKS, LABEL_FLIP, TRUST_KEEPING, Plant
 from thresher.simulate.poisoning.clean_table import CleanTable, Planted
+from thresher.simulate.poisoning.trust_keeping import filter_of_classifier, trust_keeping
 from thresher.validation import (
     FloatArray,
     Rows,
@@ -61,6 +63,7 @@ def poison(
     fraction: float,
     strength: float | None = None,
     random_state: int | Generator | None = None,
+    target: Any = None,
 ) -> PoisonedTable:
     """The table with planted rows among its own, made from the data alone.
 
@@ -83,10 +86,22 @@ def poison(
         - "model-targeted": points that pull refitted models toward a decoy, inside the clean
           rows' norms; the share of labels that the decoy gets wrong (default: 0.4)
         - "min-max": the same against gradient steps (default: 0.4)
+        - "boundary-flip": copies of rows close to a fitted boundary, with the other label; 0 copies
+          rows of both classes, 1 only those of the smaller class (default: 1)
+        - "duplicated-spam": identical copies of a few rows with a wrong label; copies of each
+          (default: 10)
+        - "minority-erasure": rows of the larger class, labeled as the smaller one, that make
+          genuine rows of the smaller class look planted; the share of their entries that is set to
+          the column's median (default: 0.5)
+        - "trust-keeping": rows chosen for the trust that a filter gives them, see `target`; how far
+          they may move, in standard deviations of a fitted model's score (default: 2)
     fraction : share of planted rows (flipped labels) in the result, at least 0 and below 1; if
         positive, it must give at least one row
     strength : see `attack` for its meaning and default
     random_state : seed or `np.random.Generator`
+    target : an unfitted classifier with `row_weights_` once it is fitted, such as
+        `HalfspaceClassifier`: the one whose trust the rows of "trust-keeping" keep. Default: a
+        plain filter, which drops rows far from the median of their class or with a large loss
 
     Raises
     ------
@@ -105,6 +120,7 @@ def poison(
     if not isinstance(attack, str) or attack not in ATTACKS:
         raise ValueError(f"attack must be one of {', '.join(ATTACKS)}, got {attack!r}")
     level = ATTACKS[attack].check_strength(strength)
+    plant = ATTACKS[attack].plant if target is None else _aimed_at(target, attack)
     share = check_fraction(fraction, "fraction")
     rng = generator_from(random_state)
     rows = _moderate(check_numbers(X))
@@ -112,7 +128,7 @@ def poison(
     n_rows = n_owned(attack, share, table.n_rows)
     planted = Planted(rows=table.rows[:0], signs=np.zeros(0))
     if n_rows:
-        planted = ATTACKS[attack].plant(table, n_rows, level, rng)
+        planted = plant(table, n_rows, level, rng)
     n_all = table.n_rows + planted.signs.size
     order = rng.permutation(n_all)
     is_planted = np.arange(n_all) >= table.n_rows
@@ -123,6 +139,12 @@ def poison(
         is_planted=is_planted[order],
         origins=np.where(order < table.n_rows, order, -1),
     )
+
+
+def _aimed_at(target: Any, attack: str) -> Plant:
+    if attack != TRUST_KEEPING:
+        raise ValueError(f"attack {attack!r} takes no target; only {TRUST_KEEPING!r} does")
+    return partial(trust_keeping, trust_of=filter_of_classifier(target))
 
 
 def _label_positions(table: CleanTable, planted: Planted) -> NDArray[np.intp]:
@@ -160,6 +182,7 @@ def poisoned_split(
     fraction: float,
     strength: float | None = None,
     seed: int,
+    target: Any = None,
 ) -> PoisonedSplit:
     """A stratified split, 70% to train on and 30% to test on, with poison in the training rows.
 
@@ -180,7 +203,9 @@ def poisoned_split(
     )
     if attack is None:
         return PoisonedSplit(X, y, np.zeros(len(y), dtype=bool), X_test, y_test)
-    poisoned = poison(X, y, attack=attack, fraction=fraction, strength=strength, random_state=seed)
+    poisoned = poison(
+        X, y, attack=attack, fraction=fraction, strength=strength, random_state=seed, target=target
+    )
     return PoisonedSplit(poisoned.X, poisoned.y, poisoned.is_planted, X_test, y_test)
 
 

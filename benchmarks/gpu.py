@@ -1,0 +1,150 @@
+"""The outlier removal on a GPU: seconds, agreement with NumPy, and forgeries refused.
+
+Measured with CuPy and with Torch, whichever finds a GPU; without one there is nothing to measure.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import import_module
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from benchmarks.ratio import Ratio, seconds_of
+from benchmarks.removal import SETTING, clean_rows, planted_rows
+from thresher import certificates
+from thresher.arrays import on_host, to_host
+from thresher.outliers import OutlierRemoval, remove_outliers
+from thresher.validation import FloatArray
+
+LARGE, SMALL = (50_000, 10_000), (8_000, 1_000)
+SECONDS, SECONDS_AIM, SECONDS_FROM_HOST = 0.4, 0.3, 3.5
+SAME = 1e-6  # largest difference of weights from those of NumPy in double precision
+N_INSTANCES = 50
+REPEATS = 5
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library of arrays that finds a GPU."""
+
+    name: str
+
+    @cached_property
+    def xp(self) -> Any:
+        return import_module(self.name)
+
+    def finds_gpu(self) -> bool:
+        try:
+            return bool(self.put(np.ones(1))[0] == 1)
+        except Exception:  # not installed, no driver, no device: each has its own error
+            return False
+
+    def put(self, values: FloatArray) -> Any:
+        """The values on the GPU."""
+        return self.xp.asarray(values, **({"device": "cuda"} if self.name == "torch" else {}))
+
+    def wait(self) -> None:
+        """Until everything that was asked of the GPU is done."""
+        cuda = self.xp.cuda
+        (cuda.synchronize if self.name == "torch" else cuda.Device().synchronize)()
+
+    def seconds(self, call: Callable[[], object], repeats: int = REPEATS) -> float:
+        """Median seconds of a call after one to warm up."""
+
+        def finished() -> None:
+            call()
+            self.wait()
+
+        finished()
+        return median(seconds_of(finished) for _ in range(repeats))
+
+
+def measure() -> list[Ratio]:
+    """The ratios of bars G1 (seconds) and G2 (agreement)."""
+    libraries = [lib for lib in map(Library, ("cupy", "torch")) if lib.finds_gpu()]
+    if not libraries:
+        print("gpu: neither CuPy nor Torch finds a GPU, nothing measured", file=sys.stderr)
+        return []
+    rows, _ = planted_rows(*LARGE)
+    return [r for lib in libraries for r in (*_times(lib, rows), *_agreement(lib))]
+
+
+def _times(lib: Library, rows: FloatArray) -> list[Ratio]:
+    given = lib.put(rows)
+    what = f"removal with {lib.name}, n = {rows.shape[0]}, d = {rows.shape[1]}"
+    answers: list[OutlierRemoval] = []
+    seconds = lib.seconds(lambda: answers.append(remove_outliers(given, **SETTING)))
+    gram = lib.seconds(lambda: given.T @ given)
+    note = f"{seconds:.3g} s, {answers[-1].status}, {answers[-1].n_rounds} rounds"
+    answers.clear()
+    return [
+        Ratio("G1", f"{what}: seconds", seconds, 1.0, SECONDS, SECONDS_AIM, note=note),
+        Ratio("G1", f"{what}: Gram products", seconds, gram, 2.0, note=f"one takes {gram:.3g} s"),
+        Ratio("G1", f"{what}: seconds from host", _from_host(lib, rows), 1.0, SECONDS_FROM_HOST),
+    ]
+
+
+def _from_host(lib: Library, rows: FloatArray) -> float:
+    return lib.seconds(lambda: remove_outliers(lib.put(rows), **SETTING), repeats=2)
+
+
+def _agreement(lib: Library) -> list[Ratio]:
+    """The weights and statuses beside those of NumPy, and answers that were tampered with."""
+    n, d = SMALL
+    ratios = []
+    for kind, rows in (("planted", planted_rows(n, d)[0]), ("clean", clean_rows(n, d))):
+        answer = remove_outliers(lib.put(rows), **SETTING)
+        difference = _difference(answer, remove_outliers(_in_double_precision(rows), **SETTING))
+        default = remove_outliers(rows, **SETTING)
+        note = f"{_difference(answer, default):.1e} from NumPy in single precision"
+        what = f"removal with {lib.name}, {kind}, n = {n}, d = {d}: weights differ"
+        ratios.append(Ratio("G2", what, difference, SAME, 1.0, note=note))
+    what = f"removal with {lib.name}"
+    n_equal = sum(_statuses_agree(lib, seed) for seed in range(N_INSTANCES))
+    n_refused, n_forged = _refusals(lib)
+    return [
+        *ratios,
+        Ratio("G2", f"{what}: statuses as NumPy's", N_INSTANCES, n_equal, 1.0),
+        Ratio("G2", f"{what}: forged answers refused", n_forged, n_refused, 1.0),
+    ]
+
+
+def _in_double_precision(rows: FloatArray) -> Any:
+    """Rows with which NumPy computes in double precision throughout."""
+    return import_module("array_api_strict").asarray(rows)
+
+
+def _difference(one: OutlierRemoval, other: OutlierRemoval) -> float:
+    return float(np.abs(to_host(one.weights) - to_host(other.weights)).max())
+
+
+def _statuses_agree(lib: Library, seed: int) -> bool:
+    size = 1_000, 100
+    rows = planted_rows(*size, seed)[0] if seed % 2 else clean_rows(*size, seed)
+    limit = (None, 1.2, 2.0, 4.0)[seed // 2 % 4]
+    asked = {**SETTING, "max_variance": limit}
+    return remove_outliers(lib.put(rows), **asked).status == remove_outliers(rows, **asked).status
+
+
+def _refusals(lib: Library) -> tuple[int, int]:
+    """How many forged answers the checker on the host refuses, and of how many."""
+    rows, _ = planted_rows(1_000, 100)
+    answer = on_host(remove_outliers(lib.put(rows), **SETTING))
+    assert certificates.accepts_removal(rows, answer, **SETTING)
+    forged = [
+        replace(answer, weights=np.ones(len(rows))),
+        replace(answer, multiplier=0 * answer.multiplier),
+        replace(answer, direction=0 * answer.direction),
+        replace(answer, factor=0 * answer.factor),
+        replace(answer, variance_upper=0.9 * answer.variance_lower),
+        replace(answer, optimum_lower=1.1 * answer.optimum_lower),
+        replace(answer, status="feasible"),
+    ]
+    refused = [not certificates.accepts_removal(rows, one, **SETTING) for one in forged]
+    return sum(refused), len(forged)

@@ -1,0 +1,191 @@
+"""The checkers for arrays of CuPy and Torch: the same claims, checked where the arrays are.
+
+Products and sums over n×d and d×d arrays are taken on the device, in float64; what is left of them
+goes through `certificates` on the host. The allowances are the same, since those hold for sums in
+any order, fused or not. Only a Cholesky factorization is not trusted: a library for GPUs may take
+its steps in another way than its error analysis knows, and may say nothing where it fails. Its
+factor is multiplied out instead, and the residual is charged.
+
+NumPy arrays and SciPy matrices are handed to `certificates` as they are.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from thresher import certificates
+from thresher.arrays import (
+    Array,
+    DeviceRows,
+    block_of,
+    column_products,
+    diagonal,
+    is_foreign,
+    largest_magnitude,
+    like,
+    namespace_of,
+    nonzero_columns,
+    norm,
+    row_blocks,
+    row_dots,
+    to_host,
+)
+from thresher.certificates import CONVERSIONS, EPS, INF, TINY, FloatArray, demand
+
+ON_DEVICE = {"gram", "multiplier", "rows"}
+
+
+def proves_upper_bound(claim: float, gram: Array, multiplier: Array, **known: float) -> bool:
+    """Whether a symmetric multiplier proves max⟨gram, H⟩ over M ≤ claim; see `certificates`."""
+    if not is_foreign(gram):
+        return certificates.proves_upper_bound(claim, gram, multiplier, **known)
+    return _answer(_upper_bound, claim=claim, gram=gram, multiplier=multiplier, **known)
+
+
+def proves_lower_bound(claim: float, gram: Array, lifted: Array, **known: float) -> bool:
+    """Whether a member of M, or a vector v standing for vvᵀ, proves max⟨gram, H⟩ ≥ claim."""
+    if not is_foreign(gram):
+        return certificates.proves_lower_bound(claim, gram, lifted, **known)
+    return _answer(_lower_bound, claim=claim, gram=gram, lifted=to_host(lifted), **known)
+
+
+def proves_optimum(claim: float, rows: Array, factor: Array, **asked: float) -> bool:
+    """Whether factor·factorᵀ proves that no admissible weights have a variance below claim."""
+    if not is_foreign(rows):
+        return certificates.proves_optimum(claim, rows, factor, **asked)
+    return _answer(_optimum, claim=claim, rows=rows, factor=to_host(factor), **asked)
+
+
+def proves_hinge_bound(claim: float, rows: Any, labels: Any, dual: Any, **asked: Any) -> bool:
+    """Whether a dual vector proves that no point of the region has a hinge loss below claim."""
+    if not isinstance(rows, DeviceRows):
+        return certificates.proves_hinge_bound(claim, rows, labels, dual, **asked)
+    check = certificates.proves_hinge_bound.__wrapped__  # type: ignore[attr-defined]
+    return _answer(check, claim=claim, rows=rows, labels=labels, dual=dual, **asked)
+
+
+def rounding_of_moment(gram: Array, n_summed: int) -> float:
+    """A bound on the rounding of entries of a second moment."""
+    if not is_foreign(gram):
+        return certificates.rounding_of_moment(gram, n_summed)
+    return (n_summed + 8) * EPS * float(diagonal(gram).max())
+
+
+def _answer(check: Callable[..., bool], **given: Any) -> bool:
+    """The check on converted inputs; False for what is refused or cannot be computed."""
+    try:
+        with np.errstate(all="ignore"):
+            for name in given.keys() - ON_DEVICE:
+                given[name] = CONVERSIONS[name](given[name])
+            return bool(check(**given))
+    except (ValueError, OverflowError, RuntimeError):  # the last is Torch's for a failed Cholesky
+        return False
+
+
+def _upper_bound(
+    claim: float,
+    gram: Array,
+    multiplier: Array,
+    *,
+    l2_radius: float,
+    l1_radius: float,
+    gram_error: float = 0.0,
+    rest: float = 0.0,
+) -> bool:
+    _demand_symmetric(gram)
+    _demand_symmetric(multiplier)
+    demand(gram.shape == multiplier.shape, rest == 0)
+    largest = largest_magnitude(multiplier) + gram_error
+    l2_radius = min(l2_radius, l1_radius)
+    l1_radius = min(l1_radius, gram.shape[0] ** 0.5 * l2_radius)
+    charged = l1_radius**2 * largest * (1 + 8 * EPS) + (TINY if largest > 0 else 0)
+    if claim == INF or not charged <= claim:
+        return claim == INF
+    eigenvalue = max((claim - charged) / l2_radius**2 * (1 - 4 * EPS) - TINY, 0.0)
+    slack = multiplier - gram
+    is_left = nonzero_columns(slack)
+    if not is_left.all():
+        slack = block_of(slack, np.flatnonzero(is_left))
+    return slack.shape[0] == 0 or _is_semidefinite(slack, eigenvalue)
+
+
+def _is_semidefinite(slack: Array, eigenvalue: float) -> bool:
+    """Whether slack + eigenvalue·I has no negative eigenvalue, also before it was rounded.
+
+    With S the matrix after a small shift and any L at all, λmin(S) ≥ −‖S − LLᵀ‖_F. The product is
+    rounded by at most γ_d·‖L‖²_F, S by 3u·‖S‖_F, and the shift is what `certificates` takes.
+    """
+    d, xp = slack.shape[0], namespace_of(slack)
+    trace = d * eigenvalue + float(np.abs(diagonal(slack)).sum())
+    allowance = (d + 4) * EPS * trace
+    shift = eigenvalue - allowance - 8 * (d + 3) ** 2 * TINY
+    shifted = slack + shift * xp.eye(d, dtype=slack.dtype, device=slack.device)
+    factor = xp.linalg.cholesky(shifted)
+    shifted -= column_products(factor.T)
+    residual, squares = norm(shifted), norm(factor) ** 2
+    error = (residual + (d / 2 + 2) * EPS * squares) * (1 + (d**2 + 16) * EPS)
+    return error <= allowance * (1 - 8 * EPS)
+
+
+def _lower_bound(
+    claim: float,
+    gram: Array,
+    lifted: FloatArray,
+    *,
+    l2_radius: float,
+    l1_radius: float,
+    gram_error: float = 0.0,
+) -> bool:
+    _demand_symmetric(gram)
+    d, factor = gram.shape[0], lifted.reshape(gram.shape[0], -1)
+    if claim <= 0:
+        return True
+    if lifted.ndim > 1:
+        demand(np.array_equal(lifted, lifted.T))
+        lift = 4 * (d + 3) * EPS * abs(float(np.trace(lifted)))
+        factor = np.linalg.cholesky(lifted + lift * np.eye(d))
+    excess, l1_norm, magnitude = certificates._excess(factor, l2_radius, l1_radius)
+    image = to_host(gram @ like(factor, gram))
+    value = float(np.einsum("ij,ij->j", factor, image).sum())
+    value -= (2 * d + factor.shape[1] + 8) * EPS * largest_magnitude(gram) * magnitude
+    value -= gram_error * l1_norm + 2 * factor.size * TINY * (1 + magnitude)
+    return claim <= value / excess - TINY < INF
+
+
+def _optimum(
+    claim: float,
+    rows: Array,
+    factor: FloatArray,
+    *,
+    l2_radius: float,
+    l1_radius: float,
+    outlier_fraction: float,
+) -> bool:
+    demand(rows.ndim == 2, rows.dtype == namespace_of(rows).float64)
+    factor = factor.reshape(rows.shape[1], -1)
+    if claim <= 0 or not factor.any():
+        return claim <= 0
+    scores = np.concatenate([_least_scores(rows[part, :], factor) for part in row_blocks(rows)])
+    value = certificates.least_mean(scores, outlier_fraction, factor.shape[1])
+    excess = certificates._excess(factor, l2_radius, l1_radius)[0]
+    return bool(claim <= value / excess - TINY)
+
+
+def _least_scores(block: Array, factor: FloatArray) -> FloatArray:
+    """For every row x at most xᵀHx with H = factor·factorᵀ; 0 where its squares are no numbers."""
+    xp, d = namespace_of(block), block.shape[1]
+    squares = row_dots(block, block)
+    is_ordinary = (squares > 1e-280) & (squares < 1e280)
+    norms = np.sqrt(np.einsum("ij,ij->j", factor, factor) + d * TINY)
+    spread = ((d + 3) * EPS * xp.sqrt(squares))[:, None] * like(norms[None], block)
+    spread += like((d * TINY * (1 + norms))[None], block)
+    certain = xp.maximum(xp.abs(block @ like(factor, block)) - spread, 0.0)
+    scores = to_host(xp.where(is_ordinary, row_dots(certain, certain), 0.0))
+    return np.clip(np.nan_to_num(scores - factor.shape[1] * TINY), 0, 1e300 / len(scores))
+
+
+def _demand_symmetric(matrix: Array) -> None:
+    xp = namespace_of(matrix)
+    demand(matrix.ndim == 2, matrix.dtype == xp.float64, bool(xp.all(matrix == matrix.T)))
+    demand(np.isfinite(largest_magnitude(matrix)))

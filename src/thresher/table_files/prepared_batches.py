@@ -1,0 +1,189 @@
+"""Files that pyarrow reads in batches, with columns of any kind: they become numbers."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.memory import require_memory
+from thresher.preparation import LeftOut, RawColumn, RawNumbers, RawTexts, TablePreparation
+from thresher.preparation.cells import LARGEST
+from thresher.preparation.decisions import numbers_rows
+from thresher.table_files.arrow_cells import (
+    COPIES,
+    Kind,
+    arrow,
+    as_texts,
+    look_at,
+    own_errors,
+    plain,
+)
+from thresher.table_files.arrow_tables import BatchFile, Survey, changed, filled
+from thresher.table_files.columns import (
+    ColumnSummary,
+    assign_roles,
+    refuse_unusable,
+    wanted_features,
+)
+from thresher.table_files.table import LabeledTable, Refusal, TableRequest
+from thresher.validation import FloatArray, is_sparse
+from thresher.wording import count, quoted, some
+
+BYTES_PER_TEXT = 150  # of a distinct text in Python, besides its characters
+NO_NAME = "(no name)"
+
+
+def prepare_batches(
+    kind: type[BatchFile],
+    path: Path,
+    request: TableRequest,
+    preparation: TablePreparation | None,
+) -> LabeledTable:
+    """The table in a file of this kind, prepared as training was, or as suits it."""
+    file = kind(path, request)
+    with own_errors():
+        names = [name for name in file.names if name]
+        roles = assign_roles(names, request)
+        known = [name for name in names if name != roles.label]
+        used = roles.others if preparation is None else tuple(preparation.used_columns)
+        features = wanted_features(used, known, one_hot=False)
+        survey = Survey(file, roles, [ColumnSummary(name) for name in used], len(used))
+        y, ids = survey.labels(), survey.ids()
+        if preparation is None and _holds_numbers(survey.columns):
+            X = filled(file, features, survey.n_rows)
+            if _is_usable(X, used) and len(names) == len(file.names):
+                return LabeledTable(X, y, list(used), ids, roles.label)
+        if preparation is not None:
+            refuse_unusable([c for c in survey.columns if c.kind is Kind.OTHER], file.place)
+        raw = _raw_columns(file, survey)
+        if preparation is None:
+            preparation = _preparation(file, survey, raw)
+        rows = preparation.prepare(raw)
+        arrow().default_memory_pool().release_unused()  # which it would keep for later files
+    names = preparation.feature_names
+    return LabeledTable(rows.X, y, names, ids, roles.label, preparation, rows.filled)
+
+
+def prepare_numbers(table: LabeledTable, preparation: TablePreparation) -> LabeledTable:
+    """A table of only numbers, dense or sparse, prepared as training was."""
+    columns = {}
+    for place, name in enumerate(table.feature_names):
+        values = table.X[:, [place]].toarray()[:, 0] if is_sparse(table.X) else table.X[:, place]
+        columns[name] = RawNumbers(name, values)
+    rows = preparation.prepare(columns)
+    return replace(
+        table,
+        X=rows.X,
+        feature_names=preparation.feature_names,
+        preparation=preparation,
+        filled=rows.filled,
+    )
+
+
+def _holds_numbers(columns: list[ColumnSummary]) -> bool:
+    return all(c.kind in (Kind.NUMBER, Kind.BOOLEAN) and not c.n_missing for c in columns)
+
+
+def _is_usable(X: FloatArray, names: tuple[str, ...]) -> bool:
+    """Whether a table can be learned from as it is."""
+    if not max(X.max(initial=0.0), -X.min(initial=0.0)) <= LARGEST:  # also for NaN
+        return False
+    return not any(numbers_rows(name, column) for name, column in zip(names, X.T))
+
+
+def _preparation(file: BatchFile, survey: Survey, raw: dict[str, RawColumn]) -> TablePreparation:
+    nested = {c.name: c for c in survey.columns if c.kind is Kind.OTHER}
+    decided = TablePreparation.for_columns(list(raw.values()))
+    columns = {column.name: column for column in decided.columns}
+    for name, column in nested.items():
+        columns[name] = LeftOut(name, Kind.OTHER.value, column.n_missing, 0, "no single values")
+    ordered = [columns[column.name] for column in survey.columns]
+    if "" in file.names:
+        ordered.insert(0, LeftOut(NO_NAME, "a column without a name", 0, 0, "has no name"))
+    preparation = TablePreparation(tuple(ordered))
+    _refuse_useless(preparation)
+    return preparation
+
+
+def _refuse_useless(preparation: TablePreparation) -> None:
+    names = preparation.feature_names
+    if not names:
+        why = [f"{column.name!r} ({column.reason})" for column in preparation.left_out]
+        raise Refusal(
+            f"has no column that can be a feature: {some(why, limit=10)}",
+            advice="add columns, or choose another label with --label",
+        )
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise Refusal(
+            f"has columns with the names of prepared ones: {quoted(repeated, limit=10)}",
+            advice="rename those columns",
+        )
+
+
+# -- the second pass ---------------------------------------------------------------------------
+
+
+def _raw_columns(file: BatchFile, survey: Survey) -> dict[str, RawColumn]:
+    """The columns as they are, apart from nested values: numbers, or distinct texts."""
+    pieces: dict[str, _Numbers | _Texts] = {}
+    for column in survey.columns:
+        if column.kind in (None, Kind.NUMBER, Kind.BOOLEAN):
+            pieces[column.name] = _Numbers(survey.n_rows)
+        elif column.kind is not Kind.OTHER:
+            pieces[column.name] = _Texts(survey.n_rows)
+    start = 0
+    for batch, n_bytes in file.batches(list(pieces)) if pieces else ():
+        if start + batch.num_rows > survey.n_rows:
+            raise changed()
+        for name, piece in pieces.items():
+            piece.add(batch.column(name), start)
+        start += batch.num_rows
+        file.request.report_progress((file.n_bytes + n_bytes) // 2, file.n_bytes)
+    if pieces and start < survey.n_rows:
+        raise changed()
+    return {name: piece.column(name) for name, piece in pieces.items()}
+
+
+class _Numbers:
+    """A column of numbers, piece by piece."""
+
+    def __init__(self, n_rows: int) -> None:
+        self._values = np.empty(n_rows)
+
+    def add(self, array: Any, start: int) -> None:
+        """Take the next piece."""
+        numbers = look_at(array).numbers
+        if numbers is None:
+            raise changed()
+        self._values[start : start + len(numbers)] = numbers
+
+    def column(self, name: str) -> RawColumn:
+        """The whole column."""
+        return RawNumbers(name, self._values)
+
+
+class _Texts:
+    """A column of texts, piece by piece; each distinct text is kept once."""
+
+    def __init__(self, n_rows: int) -> None:
+        self._codes: NDArray[np.intp] = np.full(n_rows, -1)
+        self._places: dict[str, int] = {}
+
+    def add(self, array: Any, start: int) -> None:
+        """Take the next piece."""
+        pieces = as_texts(plain(array)).dictionary_encode()
+        n_texts = len(pieces.dictionary)
+        n_bytes = BYTES_PER_TEXT * n_texts + COPIES * pieces.dictionary.nbytes
+        require_memory(n_bytes, f"{count(n_texts, 'distinct text')}")
+        places = self._places
+        codes = [places.setdefault(t, len(places)) for t in pieces.dictionary.to_pylist()]
+        indices = pieces.indices.fill_null(n_texts).to_numpy(zero_copy_only=False)
+        self._codes[start : start + len(pieces)] = np.array([*codes, -1])[indices]
+
+    def column(self, name: str) -> RawColumn:
+        """The whole column."""
+        return RawTexts(name, self._codes, list(self._places))
