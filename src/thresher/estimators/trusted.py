@@ -60,6 +60,7 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((600, 5))
