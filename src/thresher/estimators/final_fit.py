@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from thresher.estimators.checks import Settings, check_two_classes
@@ -16,6 +17,7 @@ from thresher.estimators.trust import keep_every_class
 from thresher.validation import FloatArray, Rows, is_sparse
 
 MOST_DENSE_COLUMNS = 2000  # of a penalized fit to dense rows; to sparse ones, all
+FARTHEST = 1e6  # largest entry of a penalized fit: its solver needs ordinary numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,9 @@ class PenalizedFits:
         self._fitted, self._folds = fitted, folds
         self._columns = self._useful_columns(rows)
         part = rows if self._columns.size == rows.shape[1] else rows[:, self._columns]
-        self._scaled = fitted.scaling_.take(self._columns).apply(part)
+        scaling = fitted.scaling_.take(self._columns)
+        limited = replace(scaling, reach=min(scaling.reach, FARTHEST))
+        self._scaled = _with_short_indices(limited.apply(part))
 
     def _useful_columns(self, rows: Rows) -> NDArray[np.intp]:
         if self._settings.most_features is not None:
@@ -100,3 +104,11 @@ class PenalizedFits:
                 seed=self._settings.seed,
             )
         return Evidence(self._signs.size, seen.size, fraction, *chance, clearer)
+
+
+def _with_short_indices(rows: Rows) -> Rows:
+    """The rows, sparse ones with 32-bit indices if they fit: the solver takes no others."""
+    if not is_sparse(rows) or max(rows.nnz, *rows.shape) > np.iinfo(np.int32).max:
+        return rows
+    parts = (rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32))
+    return sp.csr_array(parts, shape=rows.shape)

@@ -24,6 +24,7 @@ INTERCEPT_ENTRY = 10.0  # liblinear penalizes the intercept; this makes it ten t
 ROUGH, FINE = 1e-3, 1e-5  # tolerances of the solver: to compare fits, and for the chosen one
 CERTIFIED_GAP = 0.01  # relative duality gap up to which a fit counts as certified
 PATIENCE = 3  # values of C without a smaller error after which a path ends
+SMALLEST_SLOPE = 1e-100  # of the loss: smaller ones are zero but for rounding, or C would overflow
 N_HALVINGS = 3  # of the step of C that crossed the limit of features
 L1_STEPS, L2_STEPS = 100, 1000  # bounds on the work of a fit
 L1_RANGE = np.logspace(0.25, 3, 12)  # multiples of the least C with a non-zero coefficient
@@ -245,8 +246,11 @@ def best_penalized(examples: Examples, limit: int | None = None) -> PenalizedFit
     (array([3, 5]), True)
     """
     slope = slope_at_zero(examples.rows, examples.signs, examples.weights)
-    grid = L1_RANGE / slope if slope > 0 else np.ones(1)
-    sparse = _Path("L1", l1_logistic, examples, limit=limit).best(grid)
+    first = _Path("L1", l1_logistic, examples, limit=limit)
+    if slope < SMALLEST_SLOPE:  # then a constant is optimal
+        return first.constant(1.0)
+    grid = L1_RANGE / slope
+    sparse = first.best(grid)
     dense = _Path("L2", l2_support_vectors, examples)
     if limit is not None and limit < examples.rows.shape[1]:
         with_features = sparse.C if sparse.coef.any() else float(grid[len(grid) // 2])
@@ -277,11 +281,11 @@ class _Path:
 
     def best(self, grid: FloatArray) -> PenalizedFit:
         """The best fit on the path, once more to a finer tolerance, with its duality gap."""
-        path = walk_path(self._constant(float(grid[0]) / 4), grid.tolist(), self._fit)
+        path = walk_path(self.constant(float(grid[0]) / 4), grid.tolist(), self._fit)
         best = path[best_on(path)]
         return self._polished(best) if best.coef.any() else best
 
-    def _constant(self, C: float) -> PenalizedFit:
+    def constant(self, C: float) -> PenalizedFit:
         """The fit of an infinite penalty: the class with the larger weight."""
         signs, weights = self.examples.signs, self.examples.weights
 
