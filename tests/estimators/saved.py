@@ -42,7 +42,7 @@ TEXT = json.dumps(CONTENT)
 
 def fitted(y: Any = KINDS["text"], X: Any = ROWS, **changes: Any) -> HalfspaceClassifier:
     """A small model, learned in two phases."""
-    options = {"sparsity": 3, "schedule": QUICK, "random_state": 0}
+    options = {"sparsity": 3, "final_fit": "hinge", "schedule": QUICK, "random_state": 0}
     return HalfspaceClassifier(**{**options, **changes}).fit(X, y)
 
 

@@ -19,8 +19,8 @@ TYPED = (TypeError, ValueError, ThresherError)
 
 
 def fitted(X: Any, y: Any, **changes: Any) -> HalfspaceClassifier:
-    """A classifier of two features, with fixed randomness."""
-    options = {"sparsity": 2, "noise_rate": 0.02, "random_state": 0}
+    """The halfspace of two features, with fixed randomness."""
+    options = {"sparsity": 2, "noise_rate": 0.02, "final_fit": "hinge", "random_state": 0}
     return HalfspaceClassifier(**{**options, **changes}).fit(X, y)
 
 

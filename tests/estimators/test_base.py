@@ -47,7 +47,7 @@ class Recorder:
 
 def recorded(recorder: Recorder, X: Any = TABLE.X, **changes: Any) -> HalfspaceClassifier:
     """A fit with a callback."""
-    options = {"sparsity": 2, "noise_rate": 0.02, "random_state": 0}
+    options = {"sparsity": 2, "noise_rate": 0.02, "final_fit": "hinge", "random_state": 0}
     model = HalfspaceClassifier(**{**options, **changes}).set_callbacks(recorder)
     return model.fit(X, TABLE.y)
 
@@ -112,7 +112,7 @@ def monitored(model: Any) -> Any:
 
 
 def test_the_scoring_monitor_of_scikit_learn_gets_a_score_a_phase() -> None:
-    scores = monitored(HalfspaceClassifier(2, 0.02, random_state=0))
+    scores = monitored(HalfspaceClassifier(2, 0.02, final_fit="hinge", random_state=0))
     stopped = [recorded(Recorder(stop_after=n)).score(TABLE.X, TABLE.y) for n in (1, 2)]
     last = whole().score(TABLE.X, TABLE.y)
     assert [name for name, _ in scores] == ["fit", *["phase"] * whole().n_iter_]
@@ -151,7 +151,7 @@ def test_nothing_is_made_for_callbacks_that_want_no_estimator(
 
 
 def test_the_scoring_monitor_gets_the_score_of_a_choice() -> None:
-    model = HalfspaceClassifierCV((2,), cv=2, schedule=QUICK, random_state=0)
+    model = HalfspaceClassifierCV((2,), final_fit="hinge", cv=2, schedule=QUICK, random_state=0)
     assert monitored(model) == [("fit", model.score(TABLE.X, TABLE.y))]
 
 
@@ -160,7 +160,9 @@ def test_the_scoring_monitor_gets_the_score_of_a_choice() -> None:
 
 def chosen(*callbacks: Any, sparsities: Any = (2,)) -> HalfspaceClassifierCV:
     """A choice by two folds."""
-    model = HalfspaceClassifierCV(sparsities, cv=2, schedule=QUICK, random_state=0)
+    model = HalfspaceClassifierCV(
+        sparsities, final_fit="hinge", cv=2, schedule=QUICK, random_state=0
+    )
     return model.set_callbacks(*callbacks).fit(TABLE.X, TABLE.y)
 
 

@@ -5,22 +5,31 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from estimators.small import QUICK
-from thresher import HalfspaceClassifier, HalfspaceClassifierCV
+from thresher import HalfspaceClassifier, HalfspaceClassifierCV, TrustedClassifier
 from thresher.learning import PracticalSchedule
 
 ONE_PHASE = PracticalSchedule(radius_per_angle=1e9)
 # The other of the two checks of sparse rows fits the same rows in the other kind of container.
 LONG = "check_estimator_sparse_matrix"
 FAST = {
-    "in two phases": HalfspaceClassifier(schedule=QUICK),
-    "chosen in a phase": HalfspaceClassifierCV((2,), cv=2, schedule=ONE_PHASE),
+    "in two phases": HalfspaceClassifier(final_fit="hinge", schedule=QUICK),
+    "chosen in a phase": HalfspaceClassifierCV((2,), final_fit="hinge", cv=2, schedule=ONE_PHASE),
+    "the better in a phase": HalfspaceClassifier(schedule=ONE_PHASE),
+    "trusted": TrustedClassifier(schedule=ONE_PHASE),
+    "trusted regression": TrustedClassifier(LogisticRegression(), schedule=ONE_PHASE),
 }
 SLOW = {
     "chosen in two phases": HalfspaceClassifierCV((2,), cv=2, schedule=QUICK),
     "default": HalfspaceClassifier(),
+    "default choice": HalfspaceClassifierCV(),
+    "default trust": TrustedClassifier(),
+    "default trust for a regression": TrustedClassifier(LogisticRegression()),
+    "default trust for a forest": TrustedClassifier(RandomForestClassifier(5)),
     "unscaled in two phases": HalfspaceClassifier(scale=False, schedule=QUICK),
     "all features": HalfspaceClassifier("all"),
     "no intercept": HalfspaceClassifier(fit_intercept=False),

@@ -220,10 +220,9 @@ def test_places_are_those_of_the_chosen_rows() -> None:
 @pytest.mark.parametrize("scale", [True, False])
 def test_learning_from_places_is_learning_from_a_copy_of_them(kind: Any, scale: bool) -> None:
     rows = kind(X)
-    copied = HalfspaceClassifier(2, scale=scale, schedule=QUICK, random_state=0).fit(
-        rows[SOME], Y[SOME]
-    )
-    placed = HalfspaceClassifier(2, scale=scale, schedule=QUICK, random_state=0)
+    options = {"final_fit": "hinge", "scale": scale, "schedule": QUICK, "random_state": 0}
+    copied = HalfspaceClassifier(2, **options).fit(rows[SOME], Y[SOME])
+    placed = HalfspaceClassifier(2, **options)
     placed._learn(rows, Y, Settings.of(placed), SOME)
     np.testing.assert_array_equal(placed.coef_, copied.coef_)
     np.testing.assert_array_equal(placed.row_weights_, copied.row_weights_)

@@ -392,14 +392,16 @@ def test_it_ends_a_pipeline() -> None:
 
 def test_a_grid_is_searched() -> None:
     search = GridSearchCV(
-        HalfspaceClassifier(schedule=QUICK, random_state=0), {"sparsity": [1, 2]}, cv=2
+        HalfspaceClassifier(final_fit="hinge", schedule=QUICK, random_state=0),
+        {"sparsity": [1, 2]},
+        cv=2,
     )
     assert search.fit(TABLE.X, TABLE.y).best_params_ == {"sparsity": 2}
 
 
 @pytest.mark.parametrize("routing", [True, False])
 def test_it_is_cross_validated_with_and_without_metadata_routing(routing: bool) -> None:
-    model = HalfspaceClassifier(2, 0.02, schedule=QUICK, random_state=0)
+    model = HalfspaceClassifier(2, 0.02, final_fit="hinge", schedule=QUICK, random_state=0)
     with sklearn.config_context(enable_metadata_routing=routing):
         scores = cross_val_score(model, TABLE.X, TABLE.y, cv=2, params={})  # 1.6 fails on None
         assert scores.min() > 0.8
@@ -477,13 +479,13 @@ def test_a_class_that_loses_its_trust_is_warned_about() -> None:
     with pytest.warns(
         DistrustedClass, match=r"class True \(20 of 1000 rows\) has a mean trust"
     ) as caught:
-        HalfspaceClassifier(2, 0.1, random_state=0).fit(*small_class())
+        HalfspaceClassifier(2, 0.1, final_fit="hinge", random_state=0).fit(*small_class())
     assert caught[0].filename == __file__
 
 
 def test_a_small_class_is_found_where_nothing_must_be_borne() -> None:
     X, y = small_class()
-    model = HalfspaceClassifier(2, 0.0, reach=4.0, random_state=0).fit(X, y)
+    model = HalfspaceClassifier(2, 0.0, reach=4.0, final_fit="hinge", random_state=0).fit(X, y)
     assert model.predict(X)[y].mean() > 0.8
 
 
@@ -491,5 +493,7 @@ def test_a_cross_validation_does_not_gain_by_erasing_a_class() -> None:
     X, y = small_class()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DistrustedClass)
-        model = HalfspaceClassifierCV((2,), noise_rates=(0.0, 0.1), random_state=0).fit(X, y)
+        model = HalfspaceClassifierCV(
+            (2,), noise_rates=(0.0, 0.1), final_fit="hinge", random_state=0
+        ).fit(X, y)
     assert model.noise_rate_ == 0.0

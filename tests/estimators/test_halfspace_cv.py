@@ -21,7 +21,9 @@ from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 import thresher.rendering.progress
 from estimators.small import QUICK, fitted, table
 from thresher import HalfspaceClassifier, HalfspaceClassifierCV
-from thresher.estimators.cross_validation import choose, fit_to_folds, make_folds, path_of
+from thresher.estimators.comparison import PathPoint, choose
+from thresher.estimators.cross_validation import fit_to_folds
+from thresher.estimators.folds import make_folds
 from thresher.learning import PhaseOutcome
 from thresher.validation import seed_from
 
@@ -31,7 +33,8 @@ TABLE = table()
 def chosen(X: Any = TABLE.X, y: Any = TABLE.y, **changes: Any) -> HalfspaceClassifierCV:
     """A choice between few features, quickly."""
     options = {"sparsities": (1, 2), "noise_rates": (0.02,), "cv": 2, "schedule": QUICK}
-    return HalfspaceClassifierCV(**{**options, "random_state": 0, **changes}).fit(X, y)
+    options |= {"final_fit": "hinge", "random_state": 0}
+    return HalfspaceClassifierCV(**{**options, **changes}).fit(X, y)
 
 
 @cache
@@ -137,7 +140,7 @@ def attacked() -> tuple[np.ndarray, np.ndarray, HalfspaceClassifierCV]:
     X[:36] = np.outer(side, [-0.7, 0.7, 0.0, 3.0, 3.0, 0.0, 0.0, 0.0])
     y[:36] = side
     model = HalfspaceClassifierCV(
-        (2, 4), (0.0, 0.15), cv=2, reach=3.0, schedule=QUICK, random_state=0
+        (2, 4), (0.0, 0.15), final_fit="hinge", cv=2, reach=3.0, schedule=QUICK, random_state=0
     ).fit(X, y)
     return X, y, model
 
@@ -146,8 +149,10 @@ def test_planted_rows_would_fool_a_plain_cross_validation(attacked: Any) -> None
     X, y, model = attacked
     choices = [(p.sparsity, p.noise_rate) for p in model.path_]
     fits = ((model._make(*c, 0), fold) for c in choices for fold in make_folds(2, X, y, 0))
-    results = fit_to_folds(fits, X, y, np.ones(300), None)
-    point = choose(path_of(choices, [result.error for result in results]))
+    errors = [result.error for result in fit_to_folds(fits, X, y, np.ones(300), None)]
+    point = choose(
+        [PathPoint.of(c, errors[2 * i : 2 * i + 2], "hinge") for i, c in enumerate(choices)]
+    )
     assert (point.sparsity, point.noise_rate) == (4, 0.0)
 
 
@@ -193,13 +198,13 @@ def test_warnings_about_all_rows_name_the_choice(monkeypatch: pytest.MonkeyPatch
     assert messages[0].startswith("sparsity=2, noise_rate=0.02, all rows: phase 1: uncertified; ")
 
 
-def test_a_warning_about_a_class_names_the_choice_that_trusts_it_least() -> None:
+def test_a_warning_about_a_class_is_about_the_chosen_model() -> None:
     X = np.random.default_rng(0).standard_normal((1000, 5))
     y = X[:, 0] > np.quantile(X[:, 0], 0.98)
-    caught = warned(X=X, y=y, sparsities=(2,), noise_rates=(0.0, 0.1), schedule=None)
-    assert str(caught[0].message).startswith(
-        "sparsity=2, noise_rate=0.1, all rows: class True (20 of 1000 rows)"
-    )
+    (caught,) = warned(X=X, y=y, sparsities=(2,), noise_rates=(0.0, 0.1), schedule=None)
+    message = str(caught.message)
+    assert message.startswith("class True (20 of 1000 rows) has a mean trust of 0.")
+    assert "noise_rate=0.1 is too large" in message
 
 
 # -- progress --------------------------------------------------------------------------------
@@ -262,9 +267,9 @@ def test_no_estimator_of_a_fold_is_kept_while_others_are_fitted(
     made: list[Any] = []
     n_alive: list[int] = []
 
-    def make(self: HalfspaceClassifierCV, *choice: Any) -> Any:
+    def make(self: HalfspaceClassifierCV, *choice: Any, **options: Any) -> Any:
         n_alive.append(sum(estimator() is not None for estimator in made))
-        made.append(weakref.ref(estimator := original(self, *choice)))
+        made.append(weakref.ref(estimator := original(self, *choice, **options)))
         return estimator
 
     original = HalfspaceClassifierCV._make
