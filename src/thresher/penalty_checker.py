@@ -40,9 +40,13 @@ def relative_gap(
     >>> relative_gap(rows, signs, ones, coef=np.array([0.0]), **problem) > 0.3
     True
     """
-    losses = C * np.asarray(weights, dtype=np.float64)
+    if offset and not intercept_entry:
+        return np.inf
     beta = offset / intercept_entry if offset else 0.0
     with np.errstate(all="ignore"):
+        losses = C * np.asarray(weights, dtype=np.float64)
+        if not (losses >= 0).all():  # also where one is NaN
+            return np.inf
         margins = signs * (np.asarray(rows @ coef) + offset)
         objective, dual = {"L1": _logistic, "L2": _squared_hinge}[penalty](
             lambda alpha: np.append(
@@ -65,7 +69,7 @@ def _logistic(
     objective = np.abs(coef).sum() + losses @ np.logaddexp(0.0, -margins)
     share = np.exp(-np.logaddexp(0.0, margins))
     largest = float(np.abs(transposed(losses * share)).max())
-    share = share / max(1.0, largest * (1 + 1e-9))
+    share = share / np.maximum(1.0, largest * (1 + 1e-9))  # max() would lose a NaN
     return float(objective), float(losses @ (_entropy(share) + _entropy(1 - share)))
 
 
