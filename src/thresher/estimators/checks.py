@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -36,6 +36,7 @@ NAMED_SPARSITIES = {
 # Both views of the rows remove what they suspect, and trust does not come back: each removes less,
 # and there may be more phases.
 LABEL_AWARE_SCHEDULE = PracticalSchedule(outlier_margin=1.0, max_dirty_share=0.5)
+EXTRA_FOR_SPARSE = (0.5, 0.015)  # removed on top: of the noise rate, and of all rows, at most
 
 
 # -- parameters ------------------------------------------------------------------------------
@@ -59,6 +60,7 @@ class Settings:
     reach: float
     label_aware: bool
     schedule: PracticalSchedule
+    has_default_schedule: bool
     seed: int
 
     @classmethod
@@ -78,8 +80,21 @@ class Settings:
             reach=check_positive(estimator.reach, "reach"),
             label_aware=label_aware,
             schedule=_check_schedule(estimator.schedule, label_aware),
+            has_default_schedule=estimator.schedule is None,
             seed=seed_from(estimator.random_state),
         )
+
+    def schedule_for(self, rows: Rows) -> PracticalSchedule:
+        """The schedule; the default one gives up somewhat more of sparse rows.
+
+        They are seen once, not twice, by each phase. The halfspace of `final_fit="hinge"` is as
+        Algorithm 1 has it.
+        """
+        is_seen_twice = not (is_sparse(rows) and self.label_aware and self.has_default_schedule)
+        if is_seen_twice or self.final_fit == "hinge" or self.noise_rate == 0:
+            return self.schedule
+        extra = min(EXTRA_FOR_SPARSE[0], EXTRA_FOR_SPARSE[1] / self.noise_rate)
+        return replace(self.schedule, outlier_margin=self.schedule.outlier_margin + extra)
 
 
 def check_sparsity(value: object, name: str = "sparsity") -> int:

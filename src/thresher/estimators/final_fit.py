@@ -5,13 +5,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from thresher.estimators.checks import Settings, check_two_classes
 from thresher.estimators.evidence import CLEARLY, Evidence, compare_with_chance, improvement
 from thresher.estimators.folds import Fold
-from thresher.estimators.penalized import Examples, PenalizedFit, best_penalized
+from thresher.estimators.penalized import (
+    Examples,
+    PenalizedFit,
+    best_penalized,
+    with_short_indices,
+)
 from thresher.estimators.screening import promising_columns
 from thresher.estimators.trust import keep_every_class
 from thresher.validation import FloatArray, Rows, is_sparse
@@ -54,7 +58,7 @@ class PenalizedFits:
         part = rows if self._columns.size == rows.shape[1] else rows[:, self._columns]
         scaling = fitted.scaling_.take(self._columns)
         limited = replace(scaling, reach=min(scaling.reach, FARTHEST))
-        self._scaled = _with_short_indices(limited.apply(part))
+        self._scaled = with_short_indices(limited.apply(part))
 
     def _useful_columns(self, rows: Rows) -> NDArray[np.intp]:
         if self._settings.most_features is not None:
@@ -62,7 +66,8 @@ class PenalizedFits:
             return columns
         at_most = rows.shape[1] if is_sparse(rows) else MOST_DENSE_COLUMNS
         known = self._fitted.scaling_ if self._settings.scale else None
-        return promising_columns(rows, self._signs, at_most, known)
+        promising = promising_columns(rows, self._signs, at_most, known)
+        return np.union1d(promising, self._fitted.columns_)
 
     def fit(self, weights: FloatArray, judge: FloatArray) -> PenalizedFit:
         """The best fit to rows of these weights, compared on held-out rows by those of `judge`."""
@@ -104,11 +109,3 @@ class PenalizedFits:
                 seed=self._settings.seed,
             )
         return Evidence(self._signs.size, seen.size, fraction, *chance, clearer)
-
-
-def _with_short_indices(rows: Rows) -> Rows:
-    """The rows, sparse ones with 32-bit indices if they fit: the solver takes no others."""
-    if not is_sparse(rows) or max(rows.nnz, *rows.shape) > np.iinfo(np.int32).max:
-        return rows
-    parts = (rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32))
-    return sp.csr_array(parts, shape=rows.shape)

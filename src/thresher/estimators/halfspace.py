@@ -14,7 +14,7 @@ from thresher.estimators.columns import ColumnScaling, HomogeneousRows
 from thresher.estimators.comparison import Comparison
 from thresher.estimators.folds import usual_folds
 from thresher.estimators.penalized import PenalizedFit
-from thresher.estimators.screening import promising_columns
+from thresher.estimators.screening import watched_columns
 from thresher.estimators.trust import trust_of_rows, warn_of_distrusted_classes
 from thresher.geometry import hard_threshold
 from thresher.learning import PhaseOutcome, PracticalSchedule, Task, learn_from_table
@@ -181,8 +181,7 @@ class HalfspaceClassifier(FittedHalfspace):
             if settings.scale
             else ColumnScaling.common(rows)
         )
-        known = self.scaling_ if settings.scale else None
-        self.columns_ = promising_columns(rows, signs, settings.max_columns, known, places)
+        self.columns_ = watched_columns(rows, signs, settings.max_columns, self.scaling_, places)
         phases: list[PhaseOutcome] = []
 
         def phase_ended(outcome: PhaseOutcome) -> bool:
@@ -193,7 +192,7 @@ class HalfspaceClassifier(FittedHalfspace):
             self._homogeneous(rows, settings.fit_intercept, places),
             signs,
             _task(settings, self.columns_.size),
-            settings.schedule.for_table(signs.size, label_aware=settings.label_aware),
+            settings.schedule_for(rows).for_table(signs.size, label_aware=settings.label_aware),
             seed=settings.seed,
             observe=phase_ended,
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -15,7 +16,7 @@ from thresher.estimators.folds import Fold
 from thresher.estimators.trust import weighted_error
 from thresher.geometry import hard_threshold
 from thresher.penalty_checker import relative_gap
-from thresher.validation import FloatArray, Rows
+from thresher.validation import FloatArray, Rows, is_sparse
 
 Places = NDArray[np.intp] | slice
 Scores = Callable[[Rows], FloatArray]  # of rows, by a fitted model
@@ -74,6 +75,14 @@ def slope_at_zero(rows: Rows, signs: FloatArray, weights: FloatArray) -> float:
     """Of the logistic loss, by its steepest coefficient: C times it must exceed 1."""
     centered = weights * (signs - np.average(signs, weights=weights))
     return float(np.abs(rows.T @ centered).max(initial=0.0)) / 2
+
+
+def with_short_indices(rows: Rows) -> Rows:
+    """The rows, sparse ones with 32-bit indices if they fit: the solver takes no others."""
+    if not is_sparse(rows) or max(rows.nnz, *rows.shape) > np.iinfo(np.int32).max:
+        return rows
+    parts = (rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32))
+    return sp.csr_array(parts, shape=rows.shape)
 
 
 # -- rows and folds --------------------------------------------------------------------------

@@ -1,14 +1,19 @@
 """Promising columns: a wide table is cut down to them before anything quadratic begins."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from thresher.estimators.columns import ColumnScaling
+from thresher.estimators.penalized import l2_support_vectors, with_short_indices
 from thresher.validation import FloatArray, Rows, is_sparse
 
 REACH = 2.0  # of a scaled value: limits what one row can do to the statistic of a column
+SHARE_STEERED = 0.25  # of the columns that the phases look at
+UNDEFENDED_C = 0.01  # of the fit that shows which columns steer
 COLUMNS_PER_BLOCK = 256  # limits the memory used besides the result
 
 
@@ -55,6 +60,41 @@ def promising_columns(
     return np.sort(best)
 
 
+def watched_columns(
+    rows: Rows,
+    signs: FloatArray,
+    at_most: int,
+    scaling: ColumnScaling,
+    places: NDArray[np.intp] | slice = slice(None),
+) -> NDArray[np.intp]:
+    """The columns that the phases look at: promising ones, and those of an undefended fit.
+
+    Rows that steer a model do it by the columns that get large coefficients from them. A quarter of
+    the columns are those that matter most to a fit to all rows, so that such rows are looked at
+    where they act. Parameters as in `promising_columns`.
+    """
+    if rows.shape[1] <= at_most:
+        return np.arange(rows.shape[1])
+    n_steered = int(SHARE_STEERED * at_most)
+    promising = promising_columns(rows, signs, at_most - n_steered, scaling, places)
+    influence = _influence(rows, signs, scaling, places)
+    influence[promising] = -1.0
+    steered = np.argsort(-influence, kind="stable")[:n_steered]
+    return np.sort(np.concatenate([promising, steered]))
+
+
+def _influence(
+    rows: Rows, signs: FloatArray, scaling: ColumnScaling, places: NDArray[np.intp] | slice
+) -> FloatArray:
+    """The size of each column's coefficient in a fit to all rows, times the column's."""
+    scaled = scaling.apply(rows[places])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a rough fit is enough
+        coef = l2_support_vectors(UNDEFENDED_C, 0).fit(with_short_indices(scaled), signs).coef_[0]
+    found: FloatArray = np.abs(coef) * np.sqrt(_mean_squares(scaled))
+    return found
+
+
 def _differences(
     rows: Rows, signs: FloatArray, scaling: ColumnScaling, places: NDArray[np.intp] | slice
 ) -> FloatArray:
@@ -72,13 +112,17 @@ def _differences(
 def _of_scaled(rows: Rows, signs: FloatArray) -> FloatArray:
     members = [signs > 0, signs < 0]
     means = [np.asarray(own @ rows) / own.sum() for own in np.asarray(members, dtype=np.float64)]
-    squares = np.asarray((rows.multiply(rows) if is_sparse(rows) else rows**2).sum(axis=0))
     shares = [float(own.mean()) for own in members]
-    variance = squares / signs.size - shares[0] * means[0] ** 2 - shares[1] * means[1] ** 2
+    variance = _mean_squares(rows) - shares[0] * means[0] ** 2 - shares[1] * means[1] ** 2
     deviation = np.sqrt(np.maximum(variance, 0.0))
     # A column that hardly varies within the classes must not look promising for that alone.
     found: FloatArray = np.abs(means[0] - means[1]) / (deviation + _floor(deviation))
     return found
+
+
+def _mean_squares(rows: Rows) -> FloatArray:
+    squares = rows.multiply(rows) if is_sparse(rows) else rows**2
+    return np.asarray(squares.sum(axis=0)).ravel() / rows.shape[0]
 
 
 def _floor(deviation: FloatArray) -> float:

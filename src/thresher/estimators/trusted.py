@@ -67,7 +67,7 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
     >>> y = np.where(X[:, 0] > 0, "yes", "no")
     >>> X[:60], y[:60] = [3, -3, 3, -3, 3], "no"  # planted
     >>> model = TrustedClassifier(DecisionTreeClassifier(max_depth=1), noise_rate=0.1).fit(X, y)
-    >>> model.row_weights_[:60].max() < 0.2 < model.row_weights_[60:].mean()
+    >>> bool(model.row_weights_[:60].max() < 0.2 < model.row_weights_[60:].mean())
     True
     """
 
