@@ -141,6 +141,7 @@ def test_numbers_that_are_not_real_are_refused() -> None:
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     given = put("array_api_strict", np.ones((3, 2)))
     monkeypatch.setitem(sys.modules, "array_api_compat", None)
+    monkeypatch.setattr(arrays, "_namespaces", {})
     with pytest.raises(ImportError, match=r"pip install 'thresher\[gpu\]'"):
         arrays.namespace_of(given)
 

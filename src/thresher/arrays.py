@@ -33,6 +33,15 @@ def namespace_of(array: Array) -> Any:
     """The functions of the array standard for this array; NumPy itself for what is not foreign."""
     if not is_foreign(array):
         return np
+    if type(array) not in _namespaces:
+        _namespaces[type(array)] = _foreign_namespace(array)
+    return _namespaces[type(array)]
+
+
+_namespaces: dict[type, Any] = {}  # asked for in every step of a search
+
+
+def _foreign_namespace(array: Array) -> Any:
     try:
         from array_api_compat import array_namespace
     except ImportError as error:
@@ -145,6 +154,30 @@ def cumulative_sum(rows: Array) -> Array:
     return rows.cumsum(axis=1)
 
 
+def counting(start: int, stop: int, array: Array) -> Array:
+    """The floats from a number to another one, where an array is."""
+    if is_foreign(array):
+        xp = namespace_of(array)
+        return xp.arange(start, stop, dtype=xp.float64, device=array.device)
+    return np.arange(float(start), stop)
+
+
+def positive_part(array: Array) -> Array:
+    """Every entry, or zero where it is negative."""
+    if is_foreign(array):  # a zero of its own would be copied to the device
+        return (array + abs(array)) / 2
+    return np.maximum(array, 0)
+
+
+def entries_at(rows: Array, places: Array) -> Array:
+    """The entry of each row in one place."""
+    if is_foreign(rows):
+        xp, (k, d) = namespace_of(rows), rows.shape
+        starts = xp.arange(0, k * d, d, dtype=places.dtype, device=rows.device)
+        return xp.take(xp.reshape(rows, (-1,)), starts + places)
+    return rows[np.arange(len(rows)), places]
+
+
 def first_true(mask: Array) -> Array:
     """The first place of each row that is true, or 0."""
     if is_foreign(mask):
@@ -161,17 +194,19 @@ def norm(vector: Array) -> float:
 
 
 def nonzero_columns(matrix: Array) -> NDArray[np.bool_]:
-    """Whether each column of a dense matrix has an entry that is not zero."""
+    """Whether each column of a symmetric dense matrix has an entry that is not zero."""
     if is_foreign(matrix):
-        return to_host(namespace_of(matrix).any(matrix != 0, axis=0))
+        return to_host(namespace_of(matrix).any(matrix != 0, axis=1))  # a row is in one place
     return matrix.any(axis=0)
 
 
 def take(array: Array, places: NDArray[np.intp], axis: int = 0) -> Array:
     """Rows, or columns, in these places."""
-    if is_foreign(array):
-        return namespace_of(array).take(array, like(places, array), axis=axis)
-    return array[places] if axis == 0 else array[:, places]
+    if not is_foreign(array):
+        return array[places] if axis == 0 else array[:, places]
+    if np.array_equal(places, np.arange(array.shape[axis])):
+        return array
+    return namespace_of(array).take(array, like(places, array), axis=axis)
 
 
 def block_of(matrix: Array, places: NDArray[np.intp]) -> Array:
@@ -188,6 +223,8 @@ def put_rows(array: Array, places: NDArray[np.intp], rows: Array) -> Array:
         return array
     if places.size == 0:
         return array
+    if np.array_equal(places, np.arange(array.shape[0])):
+        return rows
     sources = np.zeros(array.shape[0], dtype=np.int64)
     is_new = np.zeros((array.shape[0], 1), dtype=bool)
     sources[places], is_new[places] = np.arange(places.size), True

@@ -27,6 +27,7 @@ from thresher.arrays import (
     namespace_of,
     nonzero_columns,
     norm,
+    positive_part,
     row_blocks,
     row_dots,
     to_host,
@@ -164,11 +165,12 @@ def _optimum(
 ) -> bool:
     demand(rows.ndim == 2, rows.dtype == namespace_of(rows).float64)
     factor = factor.reshape(rows.shape[1], -1)
-    if claim <= 0 or not factor.any():
+    used = factor.any(axis=1)
+    if claim <= 0 or not used.any():
         return claim <= 0
     scores = np.concatenate([_least_scores(rows[part, :], factor) for part in row_blocks(rows)])
     value = certificates.least_mean(scores, outlier_fraction, factor.shape[1])
-    excess = certificates._excess(factor, l2_radius, l1_radius)[0]
+    excess = certificates._excess(factor[used], l2_radius, l1_radius)[0]
     return bool(claim <= value / excess - TINY)
 
 
@@ -180,8 +182,8 @@ def _least_scores(block: Array, factor: FloatArray) -> FloatArray:
     norms = np.sqrt(np.einsum("ij,ij->j", factor, factor) + d * TINY)
     spread = ((d + 3) * EPS * xp.sqrt(squares))[:, None] * like(norms[None], block)
     spread += like((d * TINY * (1 + norms))[None], block)
-    certain = xp.maximum(xp.abs(block @ like(factor, block)) - spread, 0.0)
-    scores = to_host(xp.where(is_ordinary, row_dots(certain, certain), 0.0))
+    certain = positive_part(xp.abs(block @ like(factor, block)) - spread)
+    scores = np.where(to_host(is_ordinary), to_host(row_dots(certain, certain)), 0.0)
     return np.clip(np.nan_to_num(scores - factor.shape[1] * TINY), 0, 1e300 / len(scores))
 
 
