@@ -170,8 +170,8 @@ def sum_of_squares(array: FloatArray) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         if is_foreign(array):
             xp = namespace_of(array)
-            squares = [xp.sum(xp.square(array[part, :])) for part in row_blocks(array)]
-            return float(sum(squares[1:], start=squares[0]))
+            lengths = [xp.linalg.vector_norm(array[part, :]) for part in row_blocks(array)]
+            return float(sum(to_host(length) ** 2 for length in lengths))
         if array.flags.c_contiguous or array.flags.f_contiguous:
             flat = array.ravel(order="K")
             return float(np.dot(flat, flat))

@@ -18,6 +18,7 @@ from thresher.arrays import (
     entries_at,
     first_true,
     is_foreign,
+    largest_in_rows,
     like,
     namespace_of,
     positive_part,
@@ -121,12 +122,11 @@ def _shrunk_to_ratio(vectors: FloatArray, ratio: float) -> FloatArray:
     magnitudes = xp.abs(vectors)
     largest = xp.max(magnitudes, axis=1, keepdims=True)
     n_top = int(8 * ratio**2) + 32
-    sort_all = is_foreign(vectors) or 2 * n_top >= magnitudes.shape[1]
-    if not sort_all:
+    are_few = 2 * n_top >= magnitudes.shape[1]
+    if not are_few:
         # As a rule the level lies among the largest entries, and only those need be sorted.
-        top = -np.sort(np.partition(-magnitudes, n_top - 1, axis=1)[:, :n_top], axis=1)
-        depths, is_found = _level_depths(top, ratio)
-    if sort_all or not is_found.all():
+        depths, is_found = _level_depths(largest_in_rows(magnitudes, n_top), ratio)
+    if are_few or not bool(xp.all(is_found)):
         depths, is_found = _level_depths(_descending_to_zero(magnitudes), ratio)
     excess = positive_part(depths[:, None] - (largest - magnitudes))
     return xp.copysign(xp.where(is_found[:, None], excess, magnitudes), vectors)
