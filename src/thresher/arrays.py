@@ -26,13 +26,15 @@ def is_foreign(array: object) -> bool:
     >>> is_foreign(np.zeros(3)), is_foreign([0.0])
     (False, False)
     """
-    return type(array).__module__.partition(".")[0] in LIBRARIES
+    kind = type(array)
+    return kind.__module__.partition(".")[0] in LIBRARIES or hasattr(kind, "is_foreign")
 
 
 def namespace_of(array: Array) -> Any:
     """The functions of the array standard for this array; NumPy itself for what is not foreign."""
     if not is_foreign(array):
         return np
+    array = getattr(array, "example", array)  # of streamed rows
     if type(array) not in _namespaces:
         _namespaces[type(array)] = _foreign_namespace(array)
     return _namespaces[type(array)]
@@ -55,11 +57,18 @@ def to_host(array: Array) -> NDArray[Any]:
     """The array as one of NumPy; itself if it is one."""
     if not is_foreign(array):
         return array
+    if hasattr(array, "blocks"):
+        return array.host
     if hasattr(array, "detach"):
         return array.detach().cpu().numpy()
     if hasattr(array, "get"):
         return array.get()
     return np.array(np.from_dlpack(array.to_device(_standard_cpu(array))))
+
+
+def stored(rows: Array) -> Array:
+    """The rows where they are kept: those that are streamed to a device, on the host."""
+    return getattr(rows, "host", rows)
 
 
 def on_host(answer: Any) -> Any:
@@ -76,6 +85,7 @@ def like(values: NDArray[Any], array: Array) -> Array:
     """NumPy values as an array of the same library and on the same device as another one."""
     if not is_foreign(array):
         return values
+    array = getattr(array, "example", array)
     own = np.require(values, requirements=("C", "W"))  # Torch warns of what cannot be written to
     return namespace_of(array).asarray(own, device=array.device)
 
@@ -216,6 +226,8 @@ def take(array: Array, places: NDArray[np.intp], axis: int = 0) -> Array:
         return array[places] if axis == 0 else array[:, places]
     if np.array_equal(places, np.arange(array.shape[axis])):
         return array
+    if hasattr(array, "blocks"):
+        return array.take(places)
     return namespace_of(array).take(array, like(places, array), axis=axis)
 
 
@@ -241,10 +253,17 @@ def put_rows(array: Array, places: NDArray[np.intp], rows: Array) -> Array:
     return namespace_of(array).where(like(is_new, array), take(rows, sources), array)
 
 
-def row_blocks(rows: Array) -> Iterator[slice]:
-    """Slices of consecutive rows with about BLOCK_SIZE entries."""
-    n, step = rows.shape[0], max(1, BLOCK_SIZE // rows.shape[1])
-    return (slice(start, min(start + step, n)) for start in range(0, n, step))
+def device_blocks(
+    rows: Array, places: NDArray[np.intp] | None = None, block_size: int = BLOCK_SIZE
+) -> Iterator[tuple[slice, Array]]:
+    """Consecutive foreign rows of about so many entries, or those in these places, and which."""
+    if hasattr(rows, "blocks"):
+        yield from rows.blocks(places)
+        return
+    n, step = rows.shape[0] if places is None else places.size, max(1, block_size // rows.shape[1])
+    for start in range(0, n, step):
+        part = slice(start, min(start + step, n))
+        yield part, rows[part, :] if places is None else take(rows, places[part])
 
 
 def column_products(rows: Array) -> Array:
@@ -311,5 +330,5 @@ class DeviceRows:
 
     def squared_norms(self) -> NDArray[np.float64]:
         """The sum of squares of each row."""
-        blocks = [self.array[part, :] for part in row_blocks(self.array)]
-        return np.concatenate([to_host(row_dots(block, block)) for block in blocks])
+        blocks = device_blocks(self.array)
+        return np.concatenate([to_host(row_dots(block, block)) for _, block in blocks])

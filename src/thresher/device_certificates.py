@@ -20,6 +20,7 @@ from thresher.arrays import (
     Array,
     DeviceRows,
     block_of,
+    device_blocks,
     diagonal,
     is_foreign,
     largest_magnitude,
@@ -28,7 +29,6 @@ from thresher.arrays import (
     nonzero_columns,
     norm,
     positive_part,
-    row_blocks,
     row_dots,
     to_host,
 )
@@ -179,7 +179,7 @@ def _optimum(
     factor = factor.reshape(rows.shape[1], -1)
     if claim <= 0 or not factor.any():
         return claim <= 0
-    scores = np.concatenate([_least_scores(rows[part, :], factor) for part in row_blocks(rows)])
+    scores = np.concatenate([_least_scores(block, factor) for _, block in device_blocks(rows)])
     value = certificates.least_mean(scores, outlier_fraction, factor.shape[1])
     return bool(claim <= value / _excess_of_directions(factor, l2_radius, l1_radius) - TINY)
 
