@@ -13,25 +13,31 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import as_completed
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from pebble import ProcessPool
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.metrics import balanced_accuracy_score
+from threadpoolctl import threadpool_limits
 
 import thresher
 from benchmarks.harm_tables import ENRON, TABLES, StudyTable, split_of, table_named
+from thresher.experiments.arena.processes import without_interrupts
 from thresher.experiments.arena.run import RecordFile, latest_records
 from thresher.experiments.spec import CLEAN_RATE, NO_ADVERSARY, THRESHER, parse_seeds
 from thresher.experiments.table_run import fit_quietly, make_learner
@@ -162,10 +168,10 @@ def _trust(model: Any, is_planted: Any) -> Record:
 class Selection:
     """What of the study is wanted; None: everything that belongs to a table."""
 
-    tables: tuple[str, ...] = tuple(TABLES)
-    attacks: tuple[str, ...] | None = None
-    methods: tuple[str, ...] | None = None
-    seeds: tuple[int, ...] | None = None
+    tables: Sequence[str] = tuple(TABLES)
+    attacks: Sequence[str] | None = None
+    methods: Sequence[str] | None = None
+    seeds: Sequence[int] | None = None
 
     def fits(self) -> Iterator[Fit]:
         """Every fit, those of one split after each other."""
@@ -209,12 +215,10 @@ def complete(
 
 def in_processes(fits: Sequence[Fit], *, data_dir: str, n_jobs: int, limits: Limits) -> Records:
     """The record of each fit, measured in processes that can be stopped and may die."""
-    import multiprocessing
-
-    from pebble import ProcessPool
-
     context = multiprocessing.get_context("spawn")
     pool = ProcessPool(max_workers=n_jobs, initializer=_prepare, context=context)
+    with without_interrupts():
+        _ = pool.active  # starts it
     try:
         jobs = {
             pool.schedule(measure, [fit, data_dir, limits], timeout=limits.seconds): fit
@@ -234,12 +238,17 @@ def in_processes(fits: Sequence[Fit], *, data_dir: str, n_jobs: int, limits: Lim
 
 
 def _prepare() -> None:
-    """One thread a process; Ctrl-C is for the main process alone."""
-    from threadpoolctl import threadpool_limits
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """One thread for the fit in each process, which ends with the main one, however that ends."""
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
     threadpool_limits(1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)  # sys.exit would end this thread only
 
 
 # -- the command ---------------------------------------------------------------------------------
@@ -252,30 +261,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         names = ", ".join(f"{name}.npz" for name in options.tables)
         print(f"harm: --data-dir must name a folder with {names}", file=sys.stderr)
         return 2
-    tables = [name for name in options.tables if find_table(options.data_dir, name) is not None]
-    for name in set(options.tables) - set(tables):
-        print(f"skipped, not in {options.data_dir}: {name}", file=sys.stderr)
-    wanted = options.methods or (*METHODS, *RIVALS)
-    absent = missing_methods(wanted)
-    for name in absent:
-        print(f"skipped, this version has no TrustedClassifier: {name}", file=sys.stderr)
-    selection = Selection(
-        tuple(tables),
-        None if options.attacks is None else tuple(options.attacks),
-        None if options.methods is None else tuple(options.methods),
-        options.seeds,
-    )
-    fits = [fit for fit in selection.fits() if fit.method not in absent]
     limits = Limits(options.time_limit, options.dense_limit)
     execute = partial(in_processes, data_dir=options.data_dir, n_jobs=options.jobs, limits=limits)
     with RecordFile(options.out) as file:
         try:
-            complete(file, fits, execute, retry=options.retry)
+            complete(file, _available_fits(options), execute, retry=options.retry)
         except KeyboardInterrupt:
             kept = f"{len(file.records)} records are in {options.out}"
             print(f"stopped; {kept}, and the same command continues", file=sys.stderr)
             return 130
     return 0
+
+
+def _available_fits(options: argparse.Namespace) -> list[Fit]:
+    """The fits that are asked for, without tables and methods that are not there."""
+    tables = [name for name in options.tables if find_table(options.data_dir, name) is not None]
+    for name in options.tables:
+        if name not in tables:
+            print(f"skipped, not in {options.data_dir}: {name}", file=sys.stderr)
+    selection = Selection(tables, options.attacks, options.methods, options.seeds)
+    fits = list(selection.fits())
+    absent = missing_methods(dict.fromkeys(fit.method for fit in fits))
+    for name in absent:
+        print(f"skipped, this version has no TrustedClassifier: {name}", file=sys.stderr)
+    return [fit for fit in fits if fit.method not in absent]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -308,4 +317,5 @@ def _parser() -> argparse.ArgumentParser:
 if __name__ == "__main__":
     from benchmarks import harm  # by its name: the processes must find what they call
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # stops it as Ctrl-C does
     sys.exit(harm.main())

@@ -14,6 +14,7 @@ from thresher.arrays import DeviceRows, column_products, is_foreign, on_host, pu
 from thresher.certificates import accepts_hinge, accepts_removal, accepts_worst_direction
 from thresher.outliers import certify_weights, find_weights, trust_every_row
 from thresher.solvers import minimize_hinge, worst_direction, worst_direction_of_rows
+from thresher.streaming import StreamedRows
 
 library = pytest.mark.parametrize("library", LIBRARIES)
 BUDGET: dict[str, Any] = {"l2_radius": 1.0, "l1_radius": 2.0, "outlier_fraction": 0.06}
@@ -59,6 +60,46 @@ def test_rows_out_of_scale_are_given_up_where_they_are(library: str) -> None:
     assert answer.status == "tightest"
     assert to_host(answer.weights)[7] == 0
     assert accepts_removal(rows, on_host(answer), **BUDGET)
+
+
+@library
+@pytest.mark.parametrize("n_features", [8, 40])
+def test_rows_that_stay_on_the_host_are_streamed(library: str, n_features: int) -> None:
+    rows = rows_with_planted(100, n_features)
+    rows[7] = 1e12
+    example = put(library, np.zeros(1))
+    streamed = StreamedRows(rows, example, block_bytes=30 * 8 * n_features)
+    answer = remove_outliers(streamed, **BUDGET)
+    at_once = remove_outliers(put(library, rows), **BUDGET)
+    assert same_place(answer.weights, example)
+    assert answer.status == at_once.status
+    np.testing.assert_allclose(to_host(answer.weights), to_host(at_once.weights), atol=1e-6)
+    assert accepts_removal(rows, on_host(answer), **BUDGET)
+
+
+@library
+def test_streamed_rows_are_copied_in_blocks_that_cover_all(library: str) -> None:
+    rows = rows_with_planted(10, 3)
+    streamed = StreamedRows(rows, put(library, np.zeros(1)), block_bytes=4 * 24)
+    blocks = [(part, to_host(block)) for part, block in streamed.blocks()]
+    assert [len(block) for _, block in blocks] == [4, 4, 2]
+    assert all(np.array_equal(rows[part], block) for part, block in blocks)
+    places = np.array([9, 0, 4, 4, 2])
+    chosen = np.concatenate([to_host(block) for _, block in streamed.blocks(places)])
+    assert np.array_equal(chosen, rows[places])
+    assert list(streamed.blocks(places[:0])) == []
+    columns = put(library, np.eye(3))
+    np.testing.assert_allclose(to_host(streamed @ columns), rows)
+
+
+def test_streamed_rows_are_checked_as_others_are() -> None:
+    rows = rows_with_planted(10, 3)
+    rows[3, 2] = np.nan
+    with pytest.raises(ValueError, match=r"X must be finite, but X\[3, 2\] is nan"):
+        remove_outliers(StreamedRows(rows, put("array_api_strict", np.zeros(1))), **BUDGET)
+    words = StreamedRows(np.array([["a"]]), put("array_api_strict", np.zeros(1)))
+    with pytest.raises(TypeError, match="X must hold real numbers"):
+        remove_outliers(words, **BUDGET)
 
 
 @library
@@ -141,6 +182,7 @@ def test_numbers_that_are_not_real_are_refused() -> None:
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     given = put("array_api_strict", np.ones((3, 2)))
     monkeypatch.setitem(sys.modules, "array_api_compat", None)
+    monkeypatch.setattr(arrays, "_namespaces", {})
     with pytest.raises(ImportError, match=r"pip install 'thresher\[gpu\]'"):
         arrays.namespace_of(given)
 

@@ -336,7 +336,6 @@ MISUSE = {
     "learn mail.csv --seed -1": "must be an integer ≥ 0, got '-1'",
     "learn mail.csv --sep xx": "must be one character, or 'tab', got 'xx'",
     "learn mail.csv --decimal x": "invalid choice: 'x'",
-    "learn mail.csv --sep , --decimal ,": "decimal and separator must differ",
     "learn mail.csv --encoding klingon": "unknown encoding 'klingon'",
     "learn mail.csv --out model.txt": "must end in .json, got 'model.txt'",
     "learn mail.csv --out no/such/model.json": "folder 'no/such' does not exist",

@@ -17,6 +17,7 @@ FOUNDATIONS = {"arrays", "errors", "validation", "memory", "files", "wording", "
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "arrays": set(),
+    "streaming": {"arrays"},
     "validation": {"arrays", "errors"},
     "memory": {"errors"},
     "files": set(),

@@ -242,3 +242,7 @@ def write() -> None:
         cells, bars = read_rows("harm"), read_rows("harm-bars")
         PAGE.write_text(page(cells, bars), encoding="utf-8")
         draw(cells).savefig(PICTURE, dpi=150)
+
+
+if __name__ == "__main__":
+    write()

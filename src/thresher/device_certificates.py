@@ -9,6 +9,7 @@ factor is multiplied out instead, and the residual is charged.
 NumPy arrays and SciPy matrices are handed to `certificates` as they are.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,7 @@ from thresher.arrays import (
     Array,
     DeviceRows,
     block_of,
-    column_products,
+    device_blocks,
     diagonal,
     is_foreign,
     largest_magnitude,
@@ -27,12 +28,13 @@ from thresher.arrays import (
     namespace_of,
     nonzero_columns,
     norm,
-    row_blocks,
+    positive_part,
     row_dots,
     to_host,
 )
 from thresher.certificates import CONVERSIONS, EPS, INF, TINY, FloatArray, demand
 
+N_PANELS = 8  # of a Cholesky factor: what is zero in all of a panel is not multiplied
 ON_DEVICE = {"gram", "multiplier", "rows"}
 
 
@@ -122,10 +124,21 @@ def _is_semidefinite(slack: Array, eigenvalue: float) -> bool:
     shift = eigenvalue - allowance - 8 * (d + 3) ** 2 * TINY
     shifted = slack + shift * xp.eye(d, dtype=slack.dtype, device=slack.device)
     factor = xp.linalg.cholesky(shifted)
-    shifted -= column_products(factor.T)
-    residual, squares = norm(shifted), norm(factor) ** 2
+    residual, squares = _residual(shifted, factor), norm(factor) ** 2
     error = (residual + (d / 2 + 2) * EPS * squares) * (1 + (d**2 + 16) * EPS)
     return error <= allowance * (1 - 8 * EPS)
+
+
+def _residual(matrix: Array, factor: Array) -> float:
+    """‖S − LLᵀ‖_F, where L is what lies below the diagonal blocks of a factor, and in them."""
+    d, total = matrix.shape[0], 0.0
+    step = -(-d // N_PANELS)
+    for start in range(0, d, step):
+        end = min(start + step, d)
+        rest = matrix[start:end, start:] - factor[start:end, :end] @ factor[start:, :end].T
+        # What is right of the diagonal block is below it once more.
+        total += 2 * norm(rest) ** 2 - norm(rest[:, : end - start]) ** 2
+    return math.sqrt(max(total, 0.0)) * (1 + 8 * EPS)
 
 
 def _lower_bound(
@@ -166,10 +179,22 @@ def _optimum(
     factor = factor.reshape(rows.shape[1], -1)
     if claim <= 0 or not factor.any():
         return claim <= 0
-    scores = np.concatenate([_least_scores(rows[part, :], factor) for part in row_blocks(rows)])
+    scores = np.concatenate([_least_scores(block, factor) for _, block in device_blocks(rows)])
     value = certificates.least_mean(scores, outlier_fraction, factor.shape[1])
-    excess = certificates._excess(factor, l2_radius, l1_radius)[0]
-    return bool(claim <= value / excess - TINY)
+    return bool(claim <= value / _excess_of_directions(factor, l2_radius, l1_radius) - TINY)
+
+
+def _excess_of_directions(factor: FloatArray, l2_radius: float, l1_radius: float) -> float:
+    """By which H = F·Fᵀ is too large for M, at most: Σ|H_ij| ≤ Σ_c ‖f_c‖₁².
+
+    For a mixture of directions in both balls that is close enough, and no d×d matrix is formed.
+    """
+    d, k = factor.shape
+    slack, underflow = 1 + 2 * (d + k + 4) * EPS, d * d * k * TINY
+    trace = float(np.einsum("ij,ij->j", factor, factor).sum()) * slack + underflow
+    l1_norm = float(np.square(np.abs(factor).sum(axis=0)).sum()) * slack + underflow
+    demand(trace < INF, l1_norm < INF)
+    return max(trace / l2_radius**2, l1_norm / l1_radius**2, 1.0) * (1 + 8 * EPS)
 
 
 def _least_scores(block: Array, factor: FloatArray) -> FloatArray:
@@ -180,8 +205,8 @@ def _least_scores(block: Array, factor: FloatArray) -> FloatArray:
     norms = np.sqrt(np.einsum("ij,ij->j", factor, factor) + d * TINY)
     spread = ((d + 3) * EPS * xp.sqrt(squares))[:, None] * like(norms[None], block)
     spread += like((d * TINY * (1 + norms))[None], block)
-    certain = xp.maximum(xp.abs(block @ like(factor, block)) - spread, 0.0)
-    scores = to_host(xp.where(is_ordinary, row_dots(certain, certain), 0.0))
+    certain = positive_part(xp.abs(block @ like(factor, block)) - spread)
+    scores = np.where(to_host(is_ordinary), to_host(row_dots(certain, certain)), 0.0)
     return np.clip(np.nan_to_num(scores - factor.shape[1] * TINY), 0, 1e300 / len(scores))
 
 

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from thresher.arrays import (
     as_doubles,
+    device_blocks,
     is_foreign,
     largest_magnitude,
     namespace_of,
-    row_blocks,
+    stored,
     to_host,
 )
 
@@ -159,6 +160,10 @@ def _as_float_array(values: object, name: str) -> FloatArray:
 
 
 def _foreign_floats(values: Any, name: str) -> Any:
+    if hasattr(values, "host"):
+        if values.host.dtype.kind not in "fiub":
+            raise TypeError(f"{name} must hold real numbers, got dtype {values.host.dtype}")
+        return values
     xp = namespace_of(values)
     if not xp.isdtype(values.dtype, ("bool", "integral", "real floating")):
         raise TypeError(f"{name} must hold real numbers, got dtype {values.dtype}")
@@ -167,11 +172,12 @@ def _foreign_floats(values: Any, name: str) -> Any:
 
 def sum_of_squares(array: FloatArray) -> float:
     """Σ x² over all entries, at the speed of memory; not finite if an entry is not, or is huge."""
+    array = stored(array)
     with np.errstate(over="ignore", invalid="ignore"):
         if is_foreign(array):
             xp = namespace_of(array)
-            squares = [xp.sum(xp.square(array[part, :])) for part in row_blocks(array)]
-            return float(sum(squares[1:], start=squares[0]))
+            lengths = [xp.linalg.vector_norm(block) for _, block in device_blocks(array)]
+            return float(sum(to_host(length) ** 2 for length in lengths))
         if array.flags.c_contiguous or array.flags.f_contiguous:
             flat = array.ravel(order="K")
             return float(np.dot(flat, flat))
@@ -220,7 +226,9 @@ def _refuse_nonfinite(array: Rows, name: str) -> None:
     if places[0].size:
         first = tuple(int(indices[0]) for indices in places)
         place = ", ".join(map(str, first))
-        raise ValueError(f"{name} must be finite, but {name}[{place}] is {float(array[first])}")
+        raise ValueError(
+            f"{name} must be finite, but {name}[{place}] is {float(to_host(array)[first])}"
+        )
 
 
 def check_vector(values: object, name: str, *, length: int | None = None) -> FloatArray:

@@ -38,6 +38,22 @@ CONTENT: dict[str, Any] = {
     "certificates": [{"loss": 0.5}],
 }
 TEXT = json.dumps(CONTENT)
+SEEN = {"seen": "", "n_missing": 1, "n_stray": 0}
+PREPARED = json.dumps(
+    {
+        **CONTENT,
+        "version": 2,
+        "n_features": 6,
+        "feature_names": ["a", "a is missing", "b=u", "b is missing", "b is rare", "c: 'one'"],
+        "preparation": [
+            {"kind": "numbers", "name": "a", **SEEN, "median": 2.0},
+            {"kind": "categories", "name": "b", **SEEN}
+            | {"values": ["u", ""], "rare": ["v"], "usual": "u"},
+            {"kind": "words", "name": "c", **SEEN, "vocabulary": ["one"], "idf": [1.5]},
+            {"kind": "left out", "name": "d", **SEEN, "reason": "constant"},
+        ],
+    }
+)
 
 
 def fitted(y: Any = KINDS["text"], X: Any = ROWS, **changes: Any) -> HalfspaceClassifier:

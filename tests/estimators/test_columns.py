@@ -183,6 +183,12 @@ def test_a_few_absurd_rows_do_not_decide_the_common_scale() -> None:
     assert ColumnScaling.common(X).scale.tolist() == [1] * 5
 
 
+def test_the_largest_numbers_have_a_finite_common_scale() -> None:
+    X = np.full((2, 1), np.finfo(np.float64).max)
+    with np.errstate(over="raise"):
+        assert ColumnScaling.common(X).scale.tolist() == [2.0**1023]
+
+
 def test_a_table_of_zeros_has_a_common_scale_of_one() -> None:
     assert ColumnScaling.common(np.zeros((4, 2))).scale.tolist() == [1, 1]
 

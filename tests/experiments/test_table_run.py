@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from experiments.arena.arenas import run_inline
-from thresher import cli
+from thresher import HalfspaceClassifier, cli
 from thresher.errors import UnreadableTable
 from thresher.experiments import table_run
 from thresher.experiments.arena import Run, Sweep, processes, run_sweep
@@ -46,6 +46,19 @@ def test_a_table_may_have_any_format(data_dir: Path) -> None:
 def test_a_table_that_is_not_there_is_named(data_dir: Path) -> None:
     with pytest.raises(UnreadableTable, match="lost"):
         load_table(data_dir, "lost")
+
+
+def test_the_attack_on_trust_is_aimed_at_our_own_filter(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    targets = []
+    monkeypatch.setattr(
+        table_run, "poisoned_split", lambda *_, **options: targets.append(options["target"])
+    )
+    for adversary in ("trust-keeping", "far-clump"):
+        split_table(TableSpec(table="dense", noise_rate=0.1, adversary=adversary), 3, data_dir)
+    assert isinstance(targets[0], HalfspaceClassifier) and targets[0].noise_rate == 0.1
+    assert targets[1] is None
 
 
 def test_rows_to_be_judged_by_are_clean_and_the_same_for_everybody(data_dir: Path) -> None:

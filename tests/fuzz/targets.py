@@ -10,7 +10,9 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
+from estimators.saved import PREPARED
 from estimators.saved import TEXT as MODEL
 from fuzz import command_line
 from fuzz import mutations as m
@@ -24,7 +26,9 @@ from thresher.experiments.arena.summary import save_csv
 from thresher.experiments.spec import SimulationSpec, TableSpec
 from thresher.learning import ActiveLearner, PracticalSchedule
 from thresher.oracles import StreamPool
-from thresher.table_files import read_table
+from thresher.preparation import Numbers, TablePreparation
+from thresher.preparation.kinds import Categories
+from thresher.table_files import LabeledTable, prepare_table, read_table
 
 
 @dataclass(frozen=True)
@@ -50,16 +54,25 @@ class Target:
 # -- tables ------------------------------------------------------------------------------------
 
 
+COLUMN = ("numbers", 0, 1)
+PREPARATION = TablePreparation(
+    (Numbers("2", *COLUMN, median=0.5), Categories("1", *COLUMN, ("0.5", ""), ("7",), "0.5"))
+)
+
+
 def read_as_table(path: Path) -> None:
-    """Read it as for learning, with one-hot columns, or as for prediction; numbers are finite."""
-    choices: list[dict[str, object]] = [
-        {},
-        {"one_hot": True},
-        {"features": ["2", "1"], "with_labels": False},
-        {"id_column": "3" if path.suffix not in (".npz", ".svm") else None},
+    """Read it as for learning, or as for prediction, strictly or as it is; numbers are finite."""
+    id_column = "3" if path.suffix not in (".npz", ".svm") else None
+    choices: list[Callable[[Path], LabeledTable]] = [
+        read_table,
+        partial(read_table, one_hot=True),
+        partial(read_table, features=["2", "1"], with_labels=False),
+        partial(read_table, id_column=id_column),
+        prepare_table,
+        partial(prepare_table, id_column=id_column),
+        partial(prepare_table, preparation=PREPARATION, with_labels=False),
     ]
-    options = choices[sum(path.read_bytes()) % len(choices)]
-    table = read_table(path, **options)  # type: ignore[arg-type]
+    table = choices[sum(path.read_bytes()) % len(choices)](path)
     assert np.isfinite(np.asarray(getattr(table.X, "data", table.X))).all()
     assert table.X.shape == (table.n_rows, len(table.feature_names))
 
@@ -88,7 +101,10 @@ def write_model(path: Path) -> None:
 def read_as_model(path: Path) -> None:
     """Load it, and predict with it."""
     model = load_model(path)
-    if model.n_features < 1000:
+    if model.preparation is not None:
+        rows = pd.DataFrame({n: ["1", "a b", None] for n in model.preparation.used_columns})
+        assert np.isfinite(model.decision_function(rows)).all()
+    elif model.n_features < 1000:
         assert np.isfinite(model.decision_function(np.ones((2, model.n_features)))).all()
 
 
@@ -157,8 +173,9 @@ TARGETS = [
         Target(name, WRITERS[name], read_as_table, TABLE_MUTATIONS[Path(name).suffix])
         for name in TABLES
     ),
-    Target(
-        "model.json", lambda path: path.write_text(MODEL), read_as_model, (m.damage, m.change_json)
+    *(
+        Target(name, partial(Path.write_text, data=text), read_as_model, (m.damage, m.change_json))
+        for name, text in {"model.json": MODEL, "prepared.json": PREPARED}.items()
     ),
     Target(
         "run.npz",

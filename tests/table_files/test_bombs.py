@@ -17,7 +17,7 @@ import pytest
 from measuring import measured
 from thresher import memory
 from thresher.errors import NotEnoughMemory, ThresherError, UnreadableTable
-from thresher.table_files import read_table
+from thresher.table_files import prepare_table, read_table
 
 MB = 10**6
 FREE = 60 * MB
@@ -111,9 +111,10 @@ def test_memory_is_measured_wherever_it_is_taken() -> None:
     assert taken.n_bytes >= taken_by_numpy.nbytes + taken_by_arrow.size
 
 
+@pytest.mark.parametrize("read", [read_table, prepare_table])
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_is_refused_with_both_numbers_before_it_goes_off(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, read: Callable[..., object]
 ) -> None:
     path = tmp_path / name
     make, size = BOMBS[name]
@@ -124,7 +125,7 @@ def test_a_bomb_is_refused_with_both_numbers_before_it_goes_off(
         measured() as peak,
         pytest.raises(NotEnoughMemory, match=r"needs about .* GB of memory, but only 0\.06 GB"),
     ):
-        read_table(path)
+        read(path)
     assert peak.n_bytes < 2 * FREE
 
 
@@ -167,9 +168,10 @@ def texts_and_numbers(path: Path, n_rows: int) -> None:
         parquet.write_table(table, path)
 
 
+@pytest.mark.parametrize("read", [read_table, prepare_table])
 @pytest.mark.parametrize("name", SMALL)
 def test_no_more_than_twice_the_estimate_is_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, read: Callable[..., object]
 ) -> None:
     path, has_ids = tmp_path / name, name.startswith("texts")
     make = texts_and_numbers if has_ids else BOMBS[name][0]
@@ -178,7 +180,7 @@ def test_no_more_than_twice_the_estimate_is_taken(
     free.asked = []
     monkeypatch.setattr(memory, "available_memory", lambda: free)
     with measured() as peak, suppress(UnreadableTable):
-        read_table(path, id_column="id" if has_ids else None)
+        read(path, id_column="id" if has_ids and read is read_table else None)
     assert 0 < peak.n_bytes < 2 * max(free.asked)
 
 

@@ -14,6 +14,7 @@ from thresher.validation import FloatArray, Rows, is_sparse
 MAD_TO_DEVIATION = 1.4826  # of a Gaussian column
 NARROWEST = 2.0**-996  # the least scale of a column: weights divided by it stay finite
 LARGEST = float(np.finfo(np.float64).max)
+WIDEST = 1023  # exponent of the largest power of two
 FARTHEST = 1e300  # the largest scaled value: sums stay finite
 HUGE = 1e307  # differences of larger numbers can overflow
 ORDINARY = (1 / 8, 3.0)  # size of a table's median row, relative to standard normal rows
@@ -78,7 +79,7 @@ class ColumnScaling:
         unchanged = cls.identity(n_features)
         if size == 0 or ORDINARY[0] <= size <= ORDINARY[1]:
             return unchanged
-        scale = max(float(2.0 ** np.round(np.log2(size))), NARROWEST)
+        scale = max(float(2.0 ** min(float(np.round(np.log2(size))), WIDEST)), NARROWEST)
         return replace(unchanged, scale=np.full(n_features, scale))
 
     def take(self, columns: NDArray[np.intp]) -> Self:

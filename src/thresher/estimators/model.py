@@ -167,26 +167,35 @@ class HalfspaceModel:
 
         The input `X` has shape (n, n_features) and double precision. The output `label` is the
         prediction, and the second column of `scores` the decision function. Labels are strings or
-        integers; booleans become 0 and 1.
+        integers; booleans become 0 and 1. With a preparation, there is an input of shape (n, 1) for
+        each column, numbers in double precision first, then categories as strings; no cell may be
+        missing. The converter replaces odd characters in names of columns.
 
         Raises
         ------
         ImportError : skl2onnx is not installed
-        ValueError : a label is not an integer, or needs more than 32 bits
+        ValueError : a label is not an integer, or needs more than 32 bits; or a column has missing
+            cells, rare categories or words, which the converter does not know
         """
         try:
             from skl2onnx import convert_sklearn
-            from skl2onnx.common.data_types import DoubleTensorType
+            from skl2onnx.common.data_types import DoubleTensorType, StringTensorType
         except ImportError as error:
             raise ImportError(
                 f'to_onnx needs skl2onnx ({error}): pip install "thresher[onnx]"'
             ) from error
         _refuse_labels_beyond_onnx(self.classes)
-        pipeline = self.to_sklearn()
+        pipeline = replace(self, preparation=None).to_sklearn()
+        inputs = [("X", DoubleTensorType([None, self.n_features]))]
+        if self.preparation is not None:
+            numbers, categories = self.preparation.numbers, self.preparation.categories
+            pipeline.steps.insert(0, ("preparation", self.preparation.for_complete_cells()))
+            inputs = [(column.name, DoubleTensorType([None, 1])) for column in numbers]
+            inputs += [(column.name, StringTensorType([None, 1])) for column in categories]
         return convert_sklearn(
             pipeline,
             "thresher",
-            initial_types=[("X", DoubleTensorType([None, self.n_features]))],
+            initial_types=inputs,
             final_types=[("label", None), ("scores", DoubleTensorType([None, 2]))],
             options={id(pipeline[-1]): {"raw_scores": True}},
         )

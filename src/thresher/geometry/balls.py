@@ -12,11 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.arrays import (
+    cast,
+    counting,
     cumulative_sum,
+    entries_at,
     first_true,
     is_foreign,
+    largest_in_rows,
     like,
     namespace_of,
+    positive_part,
     put_rows,
     take,
     to_host,
@@ -30,7 +35,7 @@ LONG = 1e6  # of a vector whose projection onto a region of unit size is done ca
 def soft_threshold(values: FloatArray, level: float | FloatArray) -> FloatArray:
     """Every entry moved toward zero by the level, and no further than zero."""
     xp = namespace_of(values)
-    return xp.sign(values) * xp.maximum(xp.abs(values) - level, 0.0)
+    return xp.sign(values) * positive_part(xp.abs(values) - level)
 
 
 def support_l1_l2(
@@ -92,7 +97,7 @@ def support_points(vectors: FloatArray, l2_radius: float, l1_radius: float) -> F
     """For each row of a checked (k, d) array, the point of both balls that it points at most."""
     xp = namespace_of(vectors)
     scale = xp.max(xp.abs(vectors), axis=1, keepdims=True)
-    unit = vectors / xp.where(scale > 0, scale, 1.0)
+    unit = vectors / (scale + cast(scale == 0, vectors.dtype))
     ratio = min(l1_radius / l2_radius, 2 * vectors.shape[1] ** 0.5)  # beyond √d it never binds
     shrunk = _shrunk_to_ratio(unit, ratio)
     l2_norm = xp.linalg.vector_norm(shrunk, axis=1, keepdims=True)
@@ -117,14 +122,13 @@ def _shrunk_to_ratio(vectors: FloatArray, ratio: float) -> FloatArray:
     magnitudes = xp.abs(vectors)
     largest = xp.max(magnitudes, axis=1, keepdims=True)
     n_top = int(8 * ratio**2) + 32
-    sort_all = is_foreign(vectors) or 2 * n_top >= magnitudes.shape[1]
-    if not sort_all:
+    are_few = 2 * n_top >= magnitudes.shape[1]
+    if not are_few:
         # As a rule the level lies among the largest entries, and only those need be sorted.
-        top = -np.sort(np.partition(-magnitudes, n_top - 1, axis=1)[:, :n_top], axis=1)
-        depths, is_found = _level_depths(top, ratio)
-    if sort_all or not is_found.all():
+        depths, is_found = _level_depths(largest_in_rows(magnitudes, n_top), ratio)
+    if are_few or not bool(xp.all(is_found)):
         depths, is_found = _level_depths(_descending_to_zero(magnitudes), ratio)
-    excess = xp.maximum(depths[:, None] - (largest - magnitudes), 0.0)
+    excess = positive_part(depths[:, None] - (largest - magnitudes))
     return xp.copysign(xp.where(is_found[:, None], excess, magnitudes), vectors)
 
 
@@ -152,20 +156,22 @@ def _level_depths(descending: FloatArray, ratio: float) -> tuple[FloatArray, NDA
     depths = descending[:, :1] - descending
     below, following = depths[:, :-1], depths[:, 1:]
     xp = namespace_of(depths)
-    counts = like(np.arange(1.0, below.shape[1] + 1), depths)
+    counts = counting(1, below.shape[1] + 1, depths)
     u1, u2 = cumulative_sum(below), cumulative_sum(below * below)
     l1_norm = counts * following - u1
     l2_square = u2 - following * (2 * u1 - counts * following)
     # The first j whose segment, at its lower end, has too large a ratio of norms. Up to ratio²
     # entries never have, whatever the rounding of near ties says.
     crossed = (l1_norm * l1_norm > ratio**2 * (1 + 1e-14) * l2_square) & (counts > ratio**2)
-    row, j = like(np.arange(below.shape[0]), depths), first_true(crossed)
-    count, mean = counts[j], u1[row, j] / counts[j]
+    j = first_true(crossed)
+    count, sum_of_depths = xp.take(counts, j), entries_at(u1, j)
+    mean = sum_of_depths / count
     # The depth 0 of the largest entry makes the spread at least mean²: little can cancel.
-    spread = xp.maximum(u2[row, j] - mean * u1[row, j], 0.0)
-    room = xp.maximum(count - ratio**2, 1e-300)
-    depth = xp.minimum(mean + ratio * xp.sqrt(spread / (count * room)), following[row, j])
-    return depth, crossed[row, j]
+    spread = positive_part(entries_at(u2, j) - mean * sum_of_depths)
+    room = positive_part(count - ratio**2) + 1e-300
+    lowest = entries_at(following, j)
+    depth = xp.minimum(mean + ratio * xp.sqrt(spread / (count * room)), lowest)
+    return depth, entries_at(crossed, j)
 
 
 def _project_one(v: FloatArray, r: float, rho: float) -> FloatArray:

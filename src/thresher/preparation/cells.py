@@ -23,13 +23,14 @@ TRUTH = {
 NOTHING = frozenset(MISSING)
 LARGEST = 1e100  # what solvers can square and add up
 MAX_LENGTH = 60  # characters of a number or a date
+STARTS = frozenset("+-.0123456789$€£¥")  # of a number; most texts are told apart by it
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 GROUPED = re.compile(r"[+-]?\d{1,3}((,\d{3})+|([ '’\u00a0\u202f]\d{3})+)(\.\d+)?", re.ASCII)
 AROUND = re.compile(r"^([+-]?)\s*[$€£¥]\s*|\s*(%|[$€£¥]|EUR|USD|GBP|CHF)$")
 DATE_ORDERS = {"ymd": ("year", "month", "day"), "dmy": ("day", "month", "year")}
 DATE_ORDERS["mdy"] = ("month", "day", "year")
 DATE = re.compile(
-    r"(\d{1,4})([-/.])(\d{1,2})\2(\d{2,4})(?:[T ]+(\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?.*))?",
+    r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})(?:[T ]+(\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?.*))?",
     re.ASCII,
 )
 TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?", re.ASCII)
@@ -48,7 +49,7 @@ def number_of(text: str) -> float:
     [1.5, 1234.5, 1200.0, 12.0, nan]
     """
     text = text.strip()
-    if len(text) > MAX_LENGTH:
+    if not text or text[0] not in STARTS or len(text) > MAX_LENGTH:
         return nan
     if not NUMBER.fullmatch(text):
         text = AROUND.sub(r"\1", text)

@@ -1,8 +1,8 @@
 """Which kind a column is, from all of its cells. The thresholds are rules of thumb."""
 
 import re
-from collections.abc import Callable, Iterator
-from math import ceil
+from collections.abc import Callable
+from math import ceil, isnan
 from typing import Any
 
 import numpy as np
@@ -147,8 +147,9 @@ def _number_texts(column: RawTexts) -> ColumnPreparation | None:
 
 def _times(column: RawTexts) -> ColumnPreparation | None:
     values = _mostly(column, hours_of)
-    seen = _seen("times", column, hours_of)
-    return None if values is None else _numbers(Times, column, values, seen)
+    if values is None:
+        return None
+    return _numbers(Times, column, values, _seen("times", column, hours_of))
 
 
 def _dates(column: RawTexts) -> ColumnPreparation | None:
@@ -215,7 +216,7 @@ def _categories(column: RawTexts) -> ColumnPreparation:
         return LeftOut(column.name, seen, n_missing, 0, reason)
     if len(rare) > MAX_VALUES:
         return LeftOut(column.name, seen, n_missing, 0, "too many distinct values")
-    usual = max((v for v in counts if v), key=lambda value: (counts[value], value))
+    usual = min((v for v in counts if v), key=lambda value: (-counts[value], value))
     return Categories(column.name, seen, n_missing, 0, values, rare, usual)
 
 
@@ -237,16 +238,16 @@ def _mostly(column: RawTexts, meaning: Meaning) -> FloatArray | None:
     n_cells, n_read = int((~column.missing).sum()), int((~np.isnan(values)).sum())
     if n_read >= (1 - FEW_STRAYS) * n_cells:
         return values
-    n_stray_texts = len(list(_strays(column, meaning)))
+    if n_read < n_cells / 2 or len(_strays(column, meaning)) > FEW_STRAY_TEXTS:
+        return None
     has_many = np.unique(values[~np.isnan(values)]).size > MANY_NUMBERS
-    is_clear = n_read >= n_cells / 2 and n_stray_texts <= FEW_STRAY_TEXTS and has_many
-    return values if is_clear else None
+    return values if has_many else None
 
 
-def _strays(column: RawTexts, meaning: Meaning) -> Iterator[str]:
-    return (text for text in column.texts if np.isnan(meaning(text)))
+def _strays(column: RawTexts, meaning: Meaning) -> list[str]:
+    return [text for text in column.texts if isnan(meaning(text))]
 
 
 def _seen(what: str, column: RawTexts, meaning: Meaning) -> str:
-    strays = list(_strays(column, meaning))
+    strays = _strays(column, meaning)
     return f"{what}, also {quoted(strays, limit=1)}" if strays else what

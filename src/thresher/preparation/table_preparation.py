@@ -185,6 +185,26 @@ class TablePreparation:
 
     def to_sklearn(self) -> tuple["CellReader", ColumnTransformer]:
         """A transformer of data frames into values, and scikit-learn's transformers of these."""
+        return CellReader(self.columns), self._fitted(self._transformers(_unfitted_imputer()))
+
+    def for_complete_cells(self) -> ColumnTransformer:
+        """The transformers of values none of which is missing, for converters to other formats.
+
+        Raises
+        ------
+        ValueError : a column needs what converters do not know or, worse, silently drop
+        """
+        for column in self.columns:
+            if isinstance(column, Words):
+                raise ValueError(f"no converter for the words of column {column.name!r}")
+            if isinstance(column, Categories) and column.rare:
+                raise ValueError(f"no converter for the rare categories of column {column.name!r}")
+            if isinstance(column, Numbers) and column.has_gaps:
+                raise ValueError(f"no converter for the missing cells of column {column.name!r}")
+        return self._fitted(self._transformers("passthrough"))
+
+    def _fitted(self, transformers: list[tuple[str, Any, Any]]) -> ColumnTransformer:
+        """The transformers with what is known about the columns; the weights of words are set."""
         cells = [column.training_cells() for column in self.categories]
         n_rows = max(2, *map(len, cells)) if cells else 2
         padded = [column + column[:1] * (n_rows - len(column)) for column in cells]
@@ -192,21 +212,21 @@ class TablePreparation:
         for place, values in enumerate([*self._number_cells(n_rows), *padded]):
             example[:, place] = values
         example[:, len(self.numbers) + len(padded) :] = ""
-        transformer = ColumnTransformer(self._transformers(), sparse_threshold=0).fit(example)
-        for column in self.words:
-            transformer.named_transformers_[column.name].idf_ = np.array(column.idf)
-        return CellReader(self.columns), transformer
+        transformer = ColumnTransformer(transformers, sparse_threshold=0).fit(example)
+        for place, column in enumerate(self.words):
+            transformer.named_transformers_[f"words {place}"].idf_ = np.array(column.idf)
+        return transformer
 
-    def _transformers(self) -> list[tuple[str, Any, Any]]:
+    def _transformers(self, of_numbers: Any) -> list[tuple[str, Any, Any]]:
         n_numbers, n_categories = len(self.numbers), len(self.categories)
         parts: list[tuple[str, Any, Any]] = []
         if n_numbers:
-            parts.append(("numbers", _unfitted_imputer(), list(range(n_numbers))))
+            parts.append(("numbers", of_numbers, list(range(n_numbers))))
         if n_categories:
             places = list(range(n_numbers, n_numbers + n_categories))
             parts.append(("categories", unfitted_encoder(self.categories), places))
-        for place, column in enumerate(self.words, start=n_numbers + n_categories):
-            parts.append((column.name, column.vectorizer(), place))
+        for place, column in enumerate(self.words):
+            parts.append((f"words {place}", column.vectorizer(), n_numbers + n_categories + place))
         return parts
 
 

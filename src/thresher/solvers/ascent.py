@@ -8,6 +8,7 @@ import numpy as np
 from thresher.arrays import (
     as_doubles,
     namespace_of,
+    positive_part,
     put_rows,
     row_dots,
     take,
@@ -74,7 +75,7 @@ def column_starts(gram: Any, n_starts: int) -> FloatArray:
         return gram[np.argsort(-mass, kind="stable")[:n_starts]].toarray().astype(np.float64)
     xp, stride = namespace_of(gram), 1 + gram.shape[0] // 150
     level = 2.5 * float(np.median(np.abs(to_host(gram[::stride, ::stride]))))
-    excess = xp.maximum(xp.abs(gram) - level, 0.0)
+    excess = positive_part(xp.abs(gram) - level)
     mass = to_host(row_dots(excess, excess))
     return as_doubles(take(gram, np.argsort(-mass, kind="stable")[:n_starts]))
 

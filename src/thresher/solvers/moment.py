@@ -6,6 +6,7 @@ rounding that this costs is bounded and small; the bound is carried along as `er
 in every certificate.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,11 @@ from numpy.typing import NDArray
 
 from thresher.arrays import (
     column_products,
+    device_blocks,
     diagonal,
     is_foreign,
     like,
     namespace_of,
-    take,
     zeros,
 )
 from thresher.solvers.eigen import Floats
@@ -144,12 +145,10 @@ class SecondMoment:
         dtype: np.dtype[Any],
     ) -> tuple[Any, float]:
         """The moment of the rows in these places, or of all, block by block."""
-        n, d = rows.shape[0] if places is None else places.size, rows.shape[1]
+        d, lengths = rows.shape[1], [0]
         gram: Any = sp.csr_array((d, d)) if self._is_sparse else zeros((d, d), rows)
-        step = _rows_at_once(rows)
-        for start in range(0, n, step):
-            part = slice(start, min(start + step, n))
-            block = _rows_in(rows, part if places is None else places[part], dtype)
+        for part, block in _blocks(rows, places, dtype):
+            lengths.append(part.stop - part.start)
             if weights is not None:
                 block = weighted_rows(block, weights[part])
             if self._is_sparse:
@@ -159,24 +158,22 @@ class SecondMoment:
         gram /= self._n_rows
         # |fl(Σ xy) − Σ xy| ≤ γ Σ|xy| ≤ γ·(largest diagonal entry), with the block's length in γ;
         # the last terms are for the square roots, the casts and the sums over blocks.
-        n_blocks = -(-n // step)
-        roundoff = UNIT_ROUNDOFF[dtype]
-        gamma = 1.01 * ((min(step, n) + 8) * roundoff + n_blocks * 2.0**-52)
+        gamma = 1.01 * ((max(lengths) + 8) * UNIT_ROUNDOFF[dtype] + (len(lengths) - 1) * 2.0**-52)
         return gram, gamma * float(diagonal(gram).max())
 
 
-def _rows_at_once(rows: Rows) -> int:
-    """How many rows a block has; on a GPU, as many as fit, because nothing is gained by less."""
-    d = rows.shape[1]
+def _blocks(
+    rows: Rows, places: NDArray[np.intp] | None, dtype: np.dtype[Any]
+) -> Iterator[tuple[slice, Rows]]:
+    """Consecutive rows, or those in these places, and which they are; large blocks on a GPU."""
     if is_foreign(rows):
-        return max(1, DEVICE_BLOCK_SIZE // d)
-    return max(1, min(MAX_BLOCK_ROWS, int(MAX_BLOCK_FLOPS / d**2)))
-
-
-def _rows_in(rows: Rows, places: slice | NDArray[np.intp], dtype: np.dtype[Any]) -> Rows:
-    if is_foreign(rows):
-        return rows[places, :] if isinstance(places, slice) else take(rows, places)
-    return rows[places].astype(dtype, copy=False)
+        yield from device_blocks(rows, places, DEVICE_BLOCK_SIZE)
+        return
+    n, d = rows.shape[0] if places is None else places.size, rows.shape[1]
+    step = max(1, min(MAX_BLOCK_ROWS, int(MAX_BLOCK_FLOPS / d**2)))
+    for start in range(0, n, step):
+        part = slice(start, min(start + step, n))
+        yield part, rows[part if places is None else places[part]].astype(dtype, copy=False)
 
 
 def products_with(rows: Rows, directions: FloatArray, weights: Any = 1.0) -> FloatArray:

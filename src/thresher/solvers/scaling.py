@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.arrays import is_foreign, namespace_of, take, to_host
+from thresher.arrays import is_foreign, namespace_of, stored, take, to_host
 from thresher.validation import FloatArray, Rows, is_sparse, sum_of_squares
 
 OUT_OF_SCALE = 1e6
@@ -55,7 +55,7 @@ def scale_rows(rows: Rows, outlier_fraction: float, *, l2_radius: float) -> Scal
     """
     n_rows = rows.shape[0]
     required = (1 - outlier_fraction) * n_rows
-    if not is_sparse(rows) and _is_ordinary(rows, l2_radius):
+    if not is_sparse(rows) and _is_ordinary(stored(rows), l2_radius):
         return ScaledRows(rows, None, n_rows, required, 1.0)
     sizes = largest_entries(rows)
     largest = float(sizes.max())
@@ -105,6 +105,7 @@ def largest_entries(rows: Rows) -> FloatArray:
     """The largest magnitude in each row."""
     if is_sparse(rows):
         return np.asarray(abs(rows).max(axis=1).toarray()).ravel()
+    rows = stored(rows)
     if is_foreign(rows):
         xp = namespace_of(rows)
         return to_host(xp.maximum(xp.max(rows, axis=1), -xp.min(rows, axis=1)))
@@ -115,7 +116,7 @@ def largest_entries(rows: Rows) -> FloatArray:
 def _message(rows: Rows, kept: NDArray[np.intp] | None, largest: float, l2_radius: float) -> str:
     position = int(largest_entries(rows).argmax())
     row = position if kept is None else int(kept[position])
-    row_values = to_host(take(rows, np.array([position])))
+    row_values = to_host(take(stored(rows), np.array([position])))
     column = int(abs(row_values).argmax())
     return (
         f"X[{row}, {column}] has magnitude {largest:g}, but what is kept of X must lie between "

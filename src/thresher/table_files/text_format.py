@@ -7,12 +7,13 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
 SEPARATORS = (",", ";", "\t", "|")
 SAMPLE = 2**20  # characters from which separator and decimal sign are recognized
-RECORDS = 200  # of the sample
+RECORDS, CELLS = 200, 20_000  # of the sample
 CHUNK = 2**20  # bytes
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 NOT_IN_CP1252 = bytes([0x81, 0x8D, 0x8F, 0x90, 0x9D])
@@ -46,8 +47,6 @@ class TextFormat:
             raise ValueError(f"separator must be one character, got {self.separator!r}")
         if self.decimal not in (None, ".", ","):
             raise ValueError(f"decimal must be '.' or ',', got {self.decimal!r}")
-        if self.decimal is not None and self.decimal == self.separator:
-            raise ValueError(f"decimal and separator must differ, both are {self.decimal!r}")
         if self.encoding is not None:
             try:
                 "".encode(self.encoding)
@@ -146,17 +145,15 @@ def _decimal(lines: list[str], separator: str) -> str:
     """A comma if more cells are numbers with a decimal comma than with a point."""
     n_comma = n_dot = 0
     try:
-        for record in _records(lines, separator):
-            for cell in record:
-                if not _THOUSANDS.fullmatch(cell):
-                    n_comma += _COMMA_NUMBER.fullmatch(cell) is not None
-                    n_dot += _DOT_NUMBER.fullmatch(cell) is not None
+        cells = filter(None, chain.from_iterable(_records(lines, separator)))
+        for cell in islice(cells, CELLS):
+            if not _THOUSANDS.fullmatch(cell):
+                n_comma += _COMMA_NUMBER.fullmatch(cell) is not None
+                n_dot += _DOT_NUMBER.fullmatch(cell) is not None
     except csv.Error:
         return "."
     return "," if n_comma > n_dot else "."
 
 
 def _records(lines: list[str], separator: str) -> Iterator[list[str]]:
-    reader = csv.reader(lines, delimiter=separator)
-    for _, record in zip(range(RECORDS), filter(None, reader)):
-        yield record
+    return islice(filter(None, csv.reader(lines, delimiter=separator)), RECORDS)

@@ -139,13 +139,13 @@ def _start_pool(n_workers: int) -> _Pool:
     context = multiprocessing.get_context("spawn")
     new_ids, end = context.Pipe(duplex=False)
     pool = ProcessPool(max_workers=n_workers, initializer=_prepare, initargs=[end], context=context)
-    with _without_interrupts():
+    with without_interrupts():
         _ = pool.active  # starts it
     return _Pool(pool, new_ids)
 
 
 @contextmanager
-def _without_interrupts() -> Iterator[None]:
+def without_interrupts() -> Iterator[None]:
     """Threads and processes that begin here never see Ctrl-C: it is for the main thread alone."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
