@@ -19,7 +19,7 @@ def few_values_of_C(
 ) -> None:
     """Few values of C to choose from, evenly spread over all, unless the test is slow."""
     if request.node.get_closest_marker("slow") is None:
-        for name in ("_LOGISTIC_RANGE", "_SVM_RANGE"):
+        for name in ("L1_RANGE", "L2_RANGE"):
             values = getattr(tuned, name)
             step = values.size // n_values
             monkeypatch.setattr(tuned, name, values[step // 2 :: step])

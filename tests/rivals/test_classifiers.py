@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 from thresher import rivals
+from thresher.estimators import penalized
 from thresher.geometry import Band
 from thresher.oracles import DrawRequest
 from thresher.rivals import (
@@ -250,7 +251,7 @@ def test_a_model_that_does_not_converge_ends_the_path(
 ) -> None:
     X, y = word_counts()
     whole = rival(random_state=0).fit(X, y)
-    monkeypatch.setattr(tuned, "_L1_STEPS", 3)
+    monkeypatch.setattr(penalized, "L1_STEPS", 3)
     monkeypatch.setattr(tuned, "_SVM_STEPS", 3)
     short = rival(random_state=0).fit(X, y)
     assert [point.is_converged for point in short.path_].index(False) == len(short.path_) - 1
