@@ -87,8 +87,8 @@ def fit(case: Case, data_dir: str | None = None) -> Fit:
     table = poison(X, y, attack=case.attack, fraction=case.rate, random_state=case.seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = HalfspaceClassifier(sparsity, case.rate, random_state=0, **SETTINGS[case.setting])
-        model.fit(table.X, table.y)
+        settings = {"final_fit": "hinge", "random_state": 0, **SETTINGS[case.setting]}
+        model = HalfspaceClassifier(sparsity, case.rate, **settings).fit(table.X, table.y)
     rows = HomogeneousRows(np.asarray(table.X, dtype=float), model.scaling_, True)[:]
     labels = np.where(table.y == model.classes_[1], 1.0, -1.0)
     return Fit(model, table.X, table.y, rows, labels, ~table.is_planted)
