@@ -31,7 +31,8 @@ class Evidence:
     gain_by_chance : the largest such share in tables without planted rows: normal, with the same
         covariance
     distance : from the median of its class, in standard deviations, at which that many planted rows
-        in one direction would have shown; NaN if it was not needed
+        would have shown, in a direction over as many columns as are searched for; NaN if it was not
+        needed
     improvement : by how many standard errors trust lowers the error of penalized fits on trusted
         held-out rows
 
@@ -41,7 +42,8 @@ class Evidence:
     False
     >>> print(Evidence(100, 2000, 0.05, 0.3, 0.4, 6.0, 0.2).sentence())
     Nothing stands out above what 100 rows and 2,000 columns show by chance. Had 5 planted rows
-    shared a direction at 6.0 standard deviations from their class, they would have been seen.
+    shared a direction over several columns at 6.0 standard deviations from their class,
+    they would have been seen.
     """
 
     n_rows: int
@@ -70,10 +72,15 @@ class Evidence:
                 f"{self.gain:.0%} of the largest variance (by chance: {self.gain_by_chance:.0%})."
             )
         n_planted = max(1, round(self.outlier_fraction * self.n_rows))
-        return (
+        said = (
             f"Nothing stands out above what {self.n_rows:,} rows and {self.n_columns:,} columns "
-            f"show by chance. Had {n_planted} planted rows\nshared a direction at "
-            f"{self.distance:.1f} standard deviations from their class, they would have been seen."
+            "show by chance."
+        )
+        if np.isnan(self.distance):
+            return said
+        return (
+            f"{said} Had {n_planted} planted rows\nshared a direction over several columns at "
+            f"{self.distance:.1f} standard deviations from their class,\nthey would have been seen."
         )
 
 
