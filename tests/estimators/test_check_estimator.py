@@ -20,13 +20,13 @@ FAST = {
     "in two phases": HalfspaceClassifier(final_fit="hinge", schedule=QUICK),
     "chosen in a phase": HalfspaceClassifierCV((2,), final_fit="hinge", cv=2, schedule=ONE_PHASE),
     "the better in a phase": HalfspaceClassifier(schedule=ONE_PHASE),
-    "trusted": TrustedClassifier(schedule=ONE_PHASE),
     "trusted regression": TrustedClassifier(LogisticRegression(), schedule=ONE_PHASE),
 }
 SLOW = {
     "chosen in two phases": HalfspaceClassifierCV((2,), cv=2, schedule=QUICK),
     "default": HalfspaceClassifier(),
     "default choice": HalfspaceClassifierCV(),
+    "trusted in a phase": TrustedClassifier(schedule=ONE_PHASE),
     "default trust": TrustedClassifier(),
     "default trust for a regression": TrustedClassifier(LogisticRegression()),
     "default trust for a forest": TrustedClassifier(RandomForestClassifier(5)),

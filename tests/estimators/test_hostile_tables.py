@@ -13,8 +13,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from estimators.hostile import CASES, FOR_ROWS, N_FEATURES, NUMBERS, SHAPES, Case, X, Y
-from estimators.small import QUICK, TYPED, angle, outcome, quick, table
+from estimators.hostile import (
+    CASES,
+    FOR_ROWS,
+    FRAMES,
+    N_FEATURES,
+    NUMBERS,
+    SHAPES,
+    TYPES,
+    Case,
+    X,
+    Y,
+)
+from estimators.small import QUICK, TYPED, angle, fitted, outcome, quick, table
 from thresher import HalfspaceClassifier
 from thresher.errors import LearningStopped, UncertifiedPhase
 
@@ -34,25 +45,39 @@ def test_every_case_has_a_name_of_its_own() -> None:
 # -- the named cases -------------------------------------------------------------------------
 
 
+def is_fast(case: Case, scale: bool, final_fit: str) -> bool:
+    """Every case scaled, and those of numbers and shapes also unscaled; the rest is slow.
+
+    Where checks alone decide, and in tables that are not scaled, the halfspace has to suffice.
+    """
+    if scale:
+        return final_fit == ("hinge" if case in TYPES or case in FRAMES else "auto")
+    return final_fit == "hinge" and (case in NUMBERS or case in SHAPES)
+
+
 def scaled_or_not() -> list[Any]:
-    """Every case scaled, and those of numbers and shapes also unscaled; the rest is slow."""
+    """Every case, scaled or not, with and without a choice of the final model."""
     return [
         pytest.param(
             case,
             scale,
-            id=f"{case}-{'scaled' if scale else 'unscaled'}",
-            marks=() if scale or case in NUMBERS or case in SHAPES else pytest.mark.slow,
+            final_fit,
+            id=f"{case}-{'scaled' if scale else 'unscaled'}-{final_fit}",
+            marks=() if is_fast(case, scale, final_fit) else pytest.mark.slow,
         )
         for case in CASES
         for scale in (True, False)
+        for final_fit in ("auto", "hinge")
     ]
 
 
-@pytest.mark.parametrize(("case", "scale"), scaled_or_not())
-def test_fitting_ends_in_the_expected_error_or_a_certified_model(case: Case, scale: bool) -> None:
+@pytest.mark.parametrize(("case", "scale", "final_fit"), scaled_or_not())
+def test_fitting_ends_in_the_expected_error_or_a_certified_model(
+    case: Case, scale: bool, final_fit: str
+) -> None:
     X, y = case.table(), case.y
     start = time.process_time()
-    result = outcome(classifier(scale=scale, **case.parameters), X, y)
+    result = outcome(classifier(scale=scale, final_fit=final_fit, **case.parameters), X, y)
     assert time.process_time() - start < MOST_SECONDS
     if case.error is None:
         assert isinstance(result, HalfspaceClassifier), repr(result)
@@ -166,7 +191,7 @@ def test_the_check_of_a_result_notices_a_missing_certificate() -> None:
         is_certified = False
 
     with pytest.raises(AssertionError):
-        outcome(Silent(2, schedule=QUICK), X, Y)
+        outcome(Silent(2, final_fit="hinge", schedule=QUICK), X, Y)
 
 
 # -- one poison row --------------------------------------------------------------------------
@@ -187,7 +212,7 @@ FAST = {(MAGNITUDES[0], "all features"), (MAGNITUDES[-1], "against the target")}
 @pytest.fixture(scope="module")
 def unpoisoned() -> HalfspaceClassifier:
     """The model of the clean rows alone."""
-    return HalfspaceClassifier(2, 0.02, random_state=0).fit(CLEAN.X, CLEAN.y)
+    return fitted(CLEAN.X, CLEAN.y)
 
 
 @pytest.mark.parametrize(
@@ -203,9 +228,7 @@ def test_one_poison_row_changes_almost_nothing(
 ) -> None:
     row = PLACES[place]
     wrong = -1.0 if row @ CLEAN.target >= 0 else 1.0
-    poisoned = HalfspaceClassifier(2, 0.02, random_state=0).fit(
-        np.vstack([CLEAN.X, magnitude * row]), np.append(CLEAN.y, wrong)
-    )
+    poisoned = fitted(np.vstack([CLEAN.X, magnitude * row]), np.append(CLEAN.y, wrong))
     assert poisoned.support_.tolist() == unpoisoned.support_.tolist()
     assert angle(poisoned.coef_, unpoisoned.coef_) <= 0.01
 
