@@ -60,7 +60,7 @@ def test_without_a_limit_the_error_is_small_and_the_fit_is_certified() -> None:
 
 def test_a_limited_l2_fit_uses_the_columns_of_the_l1_fit() -> None:
     path = _Path("L2", l2_support_vectors, EXAMPLES).on_columns_of(10.0, 3)
-    fit = path.best(L2_RANGE)
+    fit = path.best(L2_RANGE).fitted()
     assert np.flatnonzero(fit.coef).tolist() == [0, 1, 2]
     assert fit.penalty == "L2"
 

@@ -43,6 +43,8 @@ class Judgment:
 class PenalizedFits:
     """Penalized fits to one table, with the scaling of a fitted halfspace.
 
+    Departure: Algorithm 1 ends with its last halfspace.
+
     Parameters
     ----------
     fitted : a `HalfspaceClassifier` after its phases
@@ -84,7 +86,10 @@ class PenalizedFits:
         return replace(best, columns=self._columns)
 
     def judge(self) -> Judgment:
-        """Whether the halfspace's trust is used: only if rows stand out."""
+        """Whether the halfspace's trust is used: only if rows stand out.
+
+        Departure: Algorithm 2 removes the outlier fraction whether or not anything stands out.
+        """
         trust = keep_every_class(self._fitted.row_weights_, self._signs)
         everyone = np.ones(self._signs.size)
         plain = self.fit(everyone, everyone)

@@ -210,7 +210,6 @@ class PenalizedFit:
     coef : (d,) coefficients of the scaled columns
     offset : the intercept
     held_out : what fits with this penalty and C did on held-out rows
-    is_converged : whether the solver says so
     gap : how far the objective is above its minimum at most, relative to its value
     columns : (d,) of the table, to which the coefficients belong
     """
@@ -220,7 +219,6 @@ class PenalizedFit:
     coef: FloatArray
     offset: float
     held_out: HeldOut
-    is_converged: bool = True
     gap: float = np.inf
     columns: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
 
@@ -257,14 +255,32 @@ def best_penalized(examples: Examples, limit: int | None = None) -> PenalizedFit
     slope = slope_at_zero(examples.rows, examples.signs, examples.weights)
     first = _Path("L1", l1_logistic, examples, limit=limit)
     if slope < SMALLEST_SLOPE:  # then a constant is optimal
-        return first.constant(1.0)
+        return first.constant(1.0).fitted()
     grid = L1_RANGE / slope
     sparse = first.best(grid)
     dense = _Path("L2", l2_support_vectors, examples)
     if limit is not None and limit < examples.rows.shape[1]:
-        with_features = sparse.C if sparse.coef.any() else float(grid[len(grid) // 2])
+        with_features = float(grid[len(grid) // 2]) if sparse.is_constant else sparse.C
         dense = dense.on_columns_of(with_features, limit)
-    return min(sparse, dense.best(L2_RANGE), key=lambda fit: fit.error)
+    return min(sparse, dense.best(L2_RANGE), key=lambda point: point.error).fitted()
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """A value of C on a path."""
+
+    path: "_Path"
+    C: float
+    held_out: HeldOut
+    is_converged: bool = True
+    is_constant: bool = False
+
+    @property
+    def error(self) -> float:
+        return self.held_out.error
+
+    def fitted(self) -> PenalizedFit:
+        return self.path.fitted(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,58 +304,62 @@ class _Path:
         of_folds = {fold.number: chosen(fold.train) for fold in self.examples.folds}
         return replace(self, columns=chosen(slice(None)), columns_of_folds=of_folds)
 
-    def best(self, grid: FloatArray) -> PenalizedFit:
-        """The best fit on the path, once more to a finer tolerance, with its duality gap."""
-        path = walk_path(self.constant(float(grid[0]) / 4), grid.tolist(), self._fit)
-        best = path[best_on(path)]
-        return self._polished(best) if best.coef.any() else best
+    def best(self, grid: FloatArray) -> _Point:
+        """The C with the least error on held-out rows."""
+        path = walk_path(self.constant(float(grid[0]) / 4), grid.tolist(), self._point)
+        return path[best_on(path)]
 
-    def constant(self, C: float) -> PenalizedFit:
-        """The fit of an infinite penalty: the class with the larger weight."""
-        signs, weights = self.examples.signs, self.examples.weights
-
-        def mean(train: Places) -> float:
-            has_intercept = self.examples.with_intercept
-            return float(np.average(signs[train], weights=weights[train])) * has_intercept
-
+    def constant(self, C: float) -> _Point:
+        """An infinite penalty: the class with the larger weight."""
         held_out = self.examples.held_out(
-            lambda fold: lambda rows: np.full(rows.shape[0], mean(fold.train))
+            lambda fold: lambda rows: np.full(rows.shape[0], self._mean_sign(fold.train))
         )
-        n_features = self.examples.rows.shape[1]
-        return PenalizedFit(self.penalty, C, np.zeros(n_features), mean(slice(None)), held_out)
+        return _Point(self, C, held_out, is_constant=True)
 
-    def _fit(self, C: float) -> PenalizedFit | None:
-        model = self._on(self.columns).fit(self._with(self.model, C))
-        if self.limit is not None and np.count_nonzero(model.coef_) > self.limit:
+    def _mean_sign(self, train: Places) -> float:
+        signs, weights = self.examples.signs[train], self.examples.weights[train]
+        return float(np.average(signs, weights=weights)) * self.examples.with_intercept
+
+    def _point(self, C: float) -> _Point | None:
+        """This C on held-out rows; None if a fit to all rows has too many features."""
+        if self.limit is not None and np.count_nonzero(self._model(C).coef_) > self.limit:
             return None
-        held_out = self.examples.held_out(lambda fold: self._scores(C, fold))
-        return self._record(C, model, held_out)
+        models: list[Any] = []
+        held_out = self.examples.held_out(lambda fold: self._scores(C, fold, models))
+        is_converged = all(int(np.max(model.n_iter_)) < model.max_iter for model in models)
+        return _Point(self, C, held_out, is_converged)
 
-    def _scores(self, C: float, fold: Fold) -> Scores:
+    def _scores(self, C: float, fold: Fold, models: list[Any]) -> Scores:
         columns = self.columns_of_folds.get(fold.number, slice(None))
         model = self._on(columns).fit(self._with(self.model, C), fold.train)
+        models.append(model)
         return lambda rows: model.decision_function(_take(rows, columns))
 
-    def _polished(self, best: PenalizedFit) -> PenalizedFit:
-        examples = self._on(self.columns)
-        model = examples.fit(self._with(self.model, best.C, FINE))
-        gap = relative_gap(
-            examples.rows,
-            examples.signs,
-            examples.weights,
-            penalty=self.penalty,
-            C=best.C,
-            coef=model.coef_[0],
-            offset=_intercept(model),
-            intercept_entry=INTERCEPT_ENTRY if examples.with_intercept else 0.0,
-        )
-        return replace(self._record(best.C, model, best.held_out), gap=gap)
+    def _model(self, C: float, tolerance: float = ROUGH) -> Any:
+        return self._on(self.columns).fit(self._with(self.model, C, tolerance))
 
-    def _record(self, C: float, model: Any, held_out: HeldOut) -> PenalizedFit:
-        coef = np.zeros(self.examples.rows.shape[1])
+    def fitted(self, point: _Point) -> PenalizedFit:
+        """The fit to all rows, to a finer tolerance than on the path, with its duality gap."""
+        n_features = self.examples.rows.shape[1]
+        if point.is_constant:
+            mean = self._mean_sign(slice(None))
+            return PenalizedFit(self.penalty, point.C, np.zeros(n_features), mean, point.held_out)
+        model = self._model(point.C, FINE)
+        if self.limit is not None and np.count_nonzero(model.coef_) > self.limit:
+            model = self._model(point.C)
+        coef, offset = np.zeros(n_features), float(np.ravel(model.intercept_)[0])
         coef[self.columns] = model.coef_[0]
-        is_converged = int(np.max(model.n_iter_)) < model.max_iter
-        return PenalizedFit(self.penalty, C, coef, _intercept(model), held_out, is_converged)
+        gap = relative_gap(
+            _take(self.examples.rows, self.columns),
+            self.examples.signs,
+            self.examples.weights,
+            penalty=self.penalty,
+            C=point.C,
+            coef=model.coef_[0],
+            offset=offset,
+            intercept_entry=INTERCEPT_ENTRY if self.examples.with_intercept else 0.0,
+        )
+        return PenalizedFit(self.penalty, point.C, coef, offset, point.held_out, gap)
 
     def _on(self, columns: Places) -> Examples:
         return replace(self.examples, rows=_take(self.examples.rows, columns))
@@ -351,7 +371,3 @@ class _Path:
 
 def _take(rows: Rows, columns: Places) -> Rows:
     return rows if isinstance(columns, slice) else rows[:, columns]
-
-
-def _intercept(model: Any) -> float:
-    return float(np.ravel(model.intercept_)[0])

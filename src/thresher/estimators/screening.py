@@ -30,6 +30,8 @@ def promising_columns(
     the mean of its class by at most 4 divided by the size of the class. Planted rows can therefore
     make a useless column look somewhat promising, but can hardly hide a useful one.
 
+    Departure: the paper looks at every column.
+
     Parameters
     ----------
     rows : (n, d) the table

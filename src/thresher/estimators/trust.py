@@ -40,6 +40,8 @@ def keep_every_class(trust: FloatArray, labels: Any) -> FloatArray:
 
     So much of a class is never taken for planted: the class would be lost if it were not.
 
+    Departure: Algorithm 2 does not know the classes.
+
     Examples
     --------
     >>> trust, labels = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.5]), np.repeat(["yes", "no"], 3)
