@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from estimators.small import QUICK
 from thresher import HalfspaceClassifier
 from thresher.geometry import Band
 from thresher.learning import (
@@ -129,7 +130,34 @@ def table_phases(**switches: bool) -> tuple[PhaseOutcome, ...]:
 
 @cache
 def classifier(**switches: Any) -> HalfspaceClassifier:
-    return HalfspaceClassifier(2, 0.1, random_state=0, **switches).fit(*planted_table())
+    options = {"final_fit": "hinge", "random_state": 0, **switches}
+    return HalfspaceClassifier(2, 0.1, **options).fit(*planted_table())
+
+
+def n_columns_looked_at(max_columns: int | None) -> int:
+    """The number of columns that the phases on a wide table look at."""
+    rows = np.random.default_rng(0).standard_normal((40, 410))
+    model = HalfspaceClassifier(
+        1, final_fit="hinge", max_columns=max_columns, schedule=QUICK, random_state=0
+    )
+    return int(model.fit(rows, rows[:, 0] > 0).columns_.size)
+
+
+def trust_of_a_small_class(final_fit: str) -> float:
+    """The mean trust in a class that is smaller than the noise rate."""
+    rows = np.random.default_rng(0).standard_normal((1000, 5))
+    is_small = rows[:, 0] > np.quantile(rows[:, 0], 0.98)
+    model = HalfspaceClassifier(
+        2, 0.1, final_fit=final_fit, reach=4.0, schedule=QUICK, random_state=0
+    )
+    return float(model.fit(rows, is_small).row_weights_[is_small].mean())
+
+
+def trust_of_clean_rows(final_fit: str) -> float:
+    """The mean trust in rows none of which is planted."""
+    rows = np.random.default_rng(3).standard_normal((200, 8))
+    model = HalfspaceClassifier(2, final_fit=final_fit, schedule=QUICK, random_state=0)
+    return float(model.fit(rows, rows[:, 0] > 0).row_weights_.mean())
 
 
 def radius_after_a_miss(schedule: PracticalSchedule) -> float:
@@ -250,6 +278,14 @@ SWITCHED: dict[tuple[str, str], Callable[[], tuple[object, object]]] = {
     ("count_distinct_labels", "_n_spent"): schedule_switch("count_distinct_labels", False, spent),
     ("reach", "ColumnScaling"): lambda: tuple(
         classifier(**reach).phases_[0].n_pruned for reach in ({}, {"reach": 1e9})
+    ),
+    ("max_columns", "promising_columns"): lambda: tuple(map(n_columns_looked_at, (400, None))),
+    ("final_fit", "PenalizedFits"): lambda: tuple(
+        classifier(final_fit=final_fit).final_fit_ for final_fit in ("auto", "hinge")
+    ),
+    ("final_fit", "judge"): lambda: tuple(map(trust_of_clean_rows, ("auto", "hinge"))),
+    ("final_fit", "keep_every_class"): lambda: tuple(
+        map(trust_of_a_small_class, ("auto", "hinge"))
     ),
 }
 
