@@ -37,7 +37,7 @@ def _add_table_options(parser: argparse.ArgumentParser, out: str, content: str) 
     add_features = parser.add_mutually_exclusive_group().add_argument
     most = "maximum number of features, or 'all'"
     add_features("--sparsity", type=choices, metavar="S", help=most)
-    tried = "choose S by cross-validation (default: from 10,40,160)"
+    tried = "choose S by cross-validation (default: no limit)"
     add_features("--choose", type=choices, nargs="?", const=(), metavar="S,S,...", help=tried)
     _add_file_options(parser)
     strict = "refuse missing cells and text instead of preparing"
