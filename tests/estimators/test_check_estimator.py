@@ -29,7 +29,7 @@ SLOW = {
     "trusted in a phase": TrustedClassifier(schedule=ONE_PHASE),
     "default trust": TrustedClassifier(),
     "default trust for a regression": TrustedClassifier(LogisticRegression()),
-    "default trust for a forest": TrustedClassifier(RandomForestClassifier(5)),
+    "default trust for a forest": TrustedClassifier(RandomForestClassifier(5, random_state=0)),
     "unscaled in two phases": HalfspaceClassifier(scale=False, schedule=QUICK),
     "all features": HalfspaceClassifier("all"),
     "no intercept": HalfspaceClassifier(fit_intercept=False),
