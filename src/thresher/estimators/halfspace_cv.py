@@ -129,7 +129,7 @@ class HalfspaceClassifierCV(FittedHalfspace):
         rows, labels = check_training_table(self, X, y)
         choices = self._choices(rows.shape[1])
         folds = make_folds(self.cv, rows, labels, settings.seed)
-        n_fits = 2 + len(choices) * (len(folds) if settings.final_fit != "penalized" else 1)
+        n_fits = 2 + len(choices) * (len(folds) if settings.final_fit != "penalized" else 0)
         with self._bar(n_fits) as move:
             report = FitReport(self, X, y, n_tasks=n_fits, move=move)
             make = partial(self._make, random_state=settings.seed)
