@@ -3,6 +3,7 @@
 A new column of the audit is one line in `ROW_COLUMNS`.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -229,7 +230,7 @@ def _about_the_model(findings: Findings) -> list[str]:
     if fit is not None and fit.is_certified:
         said.append(
             f"The penalized loss of the final model ({fit.penalty} penalty) is within "
-            f"{fit.gap:.2%} of its minimum over the trusted rows."
+            f"{math.ceil(1e4 * fit.gap) / 1e4:.2%} of its minimum over the trusted rows."
         )
     return said + ([] if bound is None else [bound.sentence()])
 
