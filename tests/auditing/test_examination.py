@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from cli_tables import NAMES, poisoned
+from estimators.small import QUICK, examine_quickly
+from thresher import HalfspaceClassifier
 from thresher.auditing import contents, examine
 from thresher.auditing.examination import remaining_variance
 from thresher.auditing.html_report import make_page
@@ -88,3 +92,28 @@ def test_a_column_of_the_list_stands_in_the_file_on_the_terminal_and_on_the_page
     assert float(lines[row].split(",")[-1]) == pytest.approx(findings.scores[row])
     assert shown in describe_audit(findings, with_ids=False)
     assert f"<td>{shown}</td>" in make_page(findings)
+
+
+@pytest.mark.slow
+def test_a_wide_table_says_of_which_columns_it_speaks():
+    rows = np.random.default_rng(0).standard_normal((60, 402))
+    names = [f"f{j}" for j in range(402)]
+    labels = np.where(rows[:, 0] > 0, "yes", "no")
+    wide = examine_quickly(LabeledTable(rows, labels, names, np.arange(60), "answer"))
+    (said, *_) = [line for line in contents.proven(wide) if "unit direction" in line]
+    assert "features of the 400 most promising columns, the" in said
+
+
+def test_the_gap_of_a_penalized_fit_is_rounded_up():
+    rows = np.random.default_rng(0).standard_normal((80, 4))
+    labels = np.where(rows[:, 0] > 0, "yes", "no")
+    table = LabeledTable(rows, labels, list("abcd"), np.arange(80), "answer")
+    findings = examine_quickly(table)
+    findings.classifier.penalized_fit_ = replace(fit_of(rows, labels), gap=0.00001)
+    (said,) = [line for line in contents.proven(findings) if "penalized loss" in line]
+    assert "within 0.01% of its minimum" in said
+
+
+def fit_of(rows, labels):
+    model = HalfspaceClassifier(2, final_fit="penalized", schedule=QUICK, random_state=0)
+    return model.fit(rows, labels).penalized_fit_

@@ -16,6 +16,8 @@ from thresher.learning import PracticalSchedule
 ONE_PHASE = PracticalSchedule(radius_per_angle=1e9)
 # The other of the two checks of sparse rows fits the same rows in the other kind of container.
 LONG = "check_estimator_sparse_matrix"
+# Where the final model is chosen, the other one takes seconds as well.
+LONGER = "check_estimator_sparse_array"
 FAST = {
     "in two phases": HalfspaceClassifier(final_fit="hinge", schedule=QUICK),
     "chosen in a phase": HalfspaceClassifierCV((2,), final_fit="hinge", cv=2, schedule=ONE_PHASE),
@@ -40,6 +42,12 @@ SLOW = {
 NOT_FOR_US = "check_array_api_input"  # skips itself unless SCIPY_ARRAY_API is set
 
 
+def is_long(name: str, check: Any) -> bool:
+    """Whether a check takes seconds."""
+    long = (LONG,) if "phase" in name and "better" not in name else (LONG, LONGER)
+    return check.func.__name__ in long
+
+
 def checks(estimators: dict[str, Any], *, are_slow: bool = False) -> list[Any]:
     """One parameter a check, named after the estimator and the check."""
     return [
@@ -47,7 +55,7 @@ def checks(estimators: dict[str, Any], *, are_slow: bool = False) -> list[Any]:
             estimator,
             check,
             id=f"{name}-{check.func.__name__}",
-            marks=[pytest.mark.slow] if are_slow or check.func.__name__ == LONG else [],
+            marks=[pytest.mark.slow] if are_slow or is_long(name, check) else [],
         )
         for name, made in estimators.items()
         for estimator, check in estimator_checks_generator(made)

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import thresher.rendering.progress
 from estimators.small import QUICK, planted, quick, table
-from thresher import HalfspaceClassifier, HalfspaceClassifierCV
+from thresher import HalfspaceClassifier, HalfspaceClassifierCV, load_model, save_model
 from thresher.errors import DistrustedClass
-from thresher.estimators.comparison import PathPoint
+from thresher.estimators.comparison import PathPoint, choose
 from thresher.estimators.cross_validation import fit_to_folds
 from thresher.estimators.folds import make_folds
 from thresher.estimators.trust import trust_of_rows
@@ -151,6 +152,49 @@ def test_a_small_class_is_not_lost() -> None:
     assert not lost.predict(X).any()  # what the default saves
 
 
+# -- the choice by cross-validation ----------------------------------------------------------
+
+
+def chosen(sparsities: Any = "auto", **changes: Any) -> HalfspaceClassifierCV:
+    options = {"noise_rates": (0.02,), "cv": 2, "schedule": QUICK, "random_state": 0, **changes}
+    return HalfspaceClassifierCV(sparsities, **options).fit(TABLE.X, TABLE.y)
+
+
+def test_the_default_choice_is_auto_alone() -> None:
+    made = chosen()
+    assert HalfspaceClassifierCV().sparsities == "auto"
+    assert [point.sparsity for point in made.path_] == ["auto"]
+    assert (made.sparsity_, made.final_fit_) == ("auto", made.path_[0].final_fit)
+    assert made.score(TABLE.X, TABLE.y) > 0.95
+
+
+def test_auto_comes_after_all_numbers() -> None:
+    choices = HalfspaceClassifierCV(("auto", 4, 2))._choices(n_features=8)
+    assert [sparsity for sparsity, _ in choices] == [2, 4, "auto"]
+
+
+def test_a_number_is_preferred_to_auto_if_it_is_about_as_good() -> None:
+    path = [PathPoint(4, 0.05, 0.11, 0.01), PathPoint("auto", 0.05, 0.1, 0.02)]
+    assert choose(path).sparsity == 4
+
+
+def test_every_choice_has_the_final_fit_with_the_smaller_error() -> None:
+    for either, penalized in zip(chosen((1, 2)).path_, chosen((1, 2), final_fit="penalized").path_):
+        assert penalized.final_fit == "penalized"
+        if either.final_fit == "penalized":
+            assert either == penalized
+        else:
+            assert either.error <= penalized.error
+
+
+def test_the_number_of_tasks_is_that_of_the_fits_made(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(thresher.rendering.progress, "LINE_EVERY", 0.0)
+    chosen(final_fit="penalized", verbose=True)
+    assert capsys.readouterr().err.splitlines()[-1].startswith("2 of 2 fits")
+
+
 # -- wide tables -----------------------------------------------------------------------------
 
 N_WIDE, N_GENES = 80, 2000
@@ -196,6 +240,13 @@ def test_phases_speak_of_the_promising_columns() -> None:
     assert {phase.halfspace.size for phase in made.phases_} == {61}
     assert made.coef_.shape == (1, N_GENES)
     assert made.evidence_.n_columns == 60
+
+
+def test_a_saved_model_of_a_wide_table_predicts_the_same(tmp_path: Any) -> None:
+    X, _, _ = wide(0)
+    save_model(wide_model(0).to_model(), tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    assert np.allclose(loaded.decision_function(X), wide_model(0).decision_function(X))
 
 
 def test_a_sparsity_above_max_columns_widens_them() -> None:
