@@ -145,7 +145,7 @@ def _refusals(lib: Library) -> tuple[int, int]:
     assert certificates.accepts_removal(rows, answer, **SETTING)
     forged = [
         replace(answer, weights=np.ones(len(rows))),
-        replace(answer, multiplier=0 * answer.multiplier),
+        replace(answer, multiplier=answer.multiplier + 1.0),
         replace(answer, direction=0 * answer.direction),
         replace(answer, factor=0 * answer.factor),
         replace(answer, variance_upper=0.9 * answer.variance_lower),
