@@ -69,7 +69,18 @@ def to_host(array: Array) -> NDArray[Any]:
 
 def stored(rows: Array) -> Array:
     """The rows where they are kept: those that are streamed to a device, on the host."""
-    return getattr(rows, "host", rows)
+    return rows.array if isinstance(rows, DeviceRows) else getattr(rows, "host", rows)
+
+
+def column_medians(rows: Array) -> NDArray[np.float64]:
+    """The median of each column of a foreign array."""
+    n, d = rows.shape
+    step, medians = max(1, BLOCK_SIZE // n), []
+    for start in range(0, d, step):
+        columns = rows[:, start : min(start + step, d)].T
+        ordered = namespace_of(rows).sort(columns, axis=1)
+        medians.append(to_host((ordered[:, (n - 1) // 2] + ordered[:, n // 2]) / 2))
+    return np.concatenate(medians)
 
 
 def on_host(answer: Any) -> Any:
@@ -296,6 +307,9 @@ class DeviceRows:
             chosen = np.flatnonzero(chosen) if chosen.dtype == bool else np.ravel(chosen)
             array = take(array, chosen, axis=axis)
         return DeviceRows(array, magnitudes=self._magnitudes)
+
+    def __len__(self) -> int:
+        return self.shape[0]
 
     def squared_norms(self) -> NDArray[np.float64]:
         """The sum of squares of each row."""

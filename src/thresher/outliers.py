@@ -11,12 +11,13 @@ reach, and `certificates` has the last word on all three.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from functools import wraps
+from typing import Any, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.arrays import is_foreign, like, to_host, zeros
+from thresher.arrays import DeviceRows, is_foreign, like, on_host, to_host, zeros
 from thresher.certificates import (
     EPS,
     largest_in_columns,
@@ -51,6 +52,8 @@ from thresher.validation import (
     sum_of_squares,
 )
 
+Asked = ParamSpec("Asked")
+Answer = TypeVar("Answer")
 MAX_ROUNDS = 40
 FAINT = 0.1  # of the variance: what columns of sparse rows may matter that are set aside
 
@@ -106,6 +109,22 @@ class OutlierRemoval:
         return self.multiplier if self.status == "feasible" else self.factor @ self.factor.T
 
 
+def _answers_where_rows_are_used(solve: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
+    """The same function, which answers with NumPy arrays for rows that learning has on a device."""
+
+    @wraps(solve)
+    def answer(*args: Asked.args, **kwargs: Asked.kwargs) -> Answer:
+        X, *others = args
+        if not isinstance(X, DeviceRows):
+            return solve(*args, **kwargs)
+        found: Any = solve(X.array, *others, **kwargs)  # type: ignore[arg-type]
+        found = to_host(found) if is_foreign(found) else on_host(found)
+        return cast(Answer, found)
+
+    return answer
+
+
+@_answers_where_rows_are_used
 def remove_outliers(
     X: Rows,
     *,
@@ -169,6 +188,7 @@ def remove_outliers(
     return question.certified(search)
 
 
+@_answers_where_rows_are_used
 def find_weights(X: Rows, *, search_gap: float = 0.05, **asked: Any) -> FloatArray:
     """The weights of `remove_outliers` without any proof, in less time; asked the same way.
 
@@ -184,6 +204,7 @@ def find_weights(X: Rows, *, search_gap: float = 0.05, **asked: Any) -> FloatArr
     return like(search.scaled.spread(search.moment.weights), question.rows)
 
 
+@_answers_where_rows_are_used
 def certify_weights(
     X: Rows, weights: object, *, directions: FloatArray | None = None, **asked: Any
 ) -> OutlierRemoval:
@@ -218,6 +239,7 @@ def certify_weights(
     return question.certified(search)
 
 
+@_answers_where_rows_are_used
 def trust_every_row(X: Rows, *, l2_radius: float) -> OutlierRemoval:
     """All the weight for every row: what Algorithm 2 gives when no variance is too much.
 
