@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.arrays import DeviceRows, is_foreign, like, on_host, to_host, zeros
+from thresher.arrays import DeviceRows, is_foreign, like, to_host, zeros
 from thresher.certificates import (
     EPS,
     largest_in_columns,
@@ -54,6 +54,7 @@ from thresher.validation import (
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
+SMALL_ARRAYS = ("weights", "direction", "factor")  # of an answer
 MAX_ROUNDS = 40
 FAINT = 0.1  # of the variance: what columns of sparse rows may matter that are set aside
 
@@ -110,16 +111,20 @@ class OutlierRemoval:
 
 
 def _answers_where_rows_are_used(solve: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
-    """The same function, which answers with NumPy arrays for rows that learning has on a device."""
+    """The same function, with answers on the host for the rows that learning has on a device.
+
+    Only the multiplier stays there: nothing is learned from it, and it is large.
+    """
 
     @wraps(solve)
     def answer(*args: Asked.args, **kwargs: Asked.kwargs) -> Answer:
-        X, *others = args
-        if not isinstance(X, DeviceRows):
+        if not (args and isinstance(args[0], DeviceRows)):
             return solve(*args, **kwargs)
-        found: Any = solve(X.array, *others, **kwargs)  # type: ignore[arg-type]
-        found = to_host(found) if is_foreign(found) else on_host(found)
-        return cast(Answer, found)
+        found: Any = solve(args[0].array, *args[1:], **kwargs)  # type: ignore[arg-type]
+        if isinstance(found, OutlierRemoval):
+            arrays: Any = {name: to_host(getattr(found, name)) for name in SMALL_ARRAYS}
+            found = replace(found, **arrays)
+        return cast(Answer, to_host(found))
 
     return answer
 

@@ -18,6 +18,7 @@ from thresher.arrays import (
     like,
     namespace_of,
     positive_part,
+    take,
     to_host,
 )
 from thresher.validation import FloatArray, check_radius, check_vectors
@@ -112,26 +113,41 @@ def support_points(vectors: FloatArray, l2_radius: float, l1_radius: float) -> F
 def _support_points_elsewhere(vectors: Array, l2_radius: float, l1_radius: float) -> Array:
     """The same on a device, where few steps count more than short ones.
 
-    Only the largest entries come to the host, where the level is found among them as a rule. Where
-    it is not, all the rows do.
+    Only the largest entries come to the host, where the level of a row is found among them as a
+    rule; for the rows where it is not, more of them come.
     """
-    ratio = min(l1_radius / l2_radius, 2 * vectors.shape[1] ** 0.5)
-    if 2 * _n_largest(ratio) < vectors.shape[1]:
-        xp = namespace_of(vectors)
-        magnitudes = xp.abs(vectors)
-        top = to_host(largest_in_rows(magnitudes, _n_largest(ratio)))
-        largest = top[:, :1]
-        with np.errstate(all="ignore"):
-            depths, is_found = _level_depths(top / largest, ratio)
-            depth = depths[:, None] * largest
-            excess = np.maximum(depth - (largest - top), 0)
-            l2_norm = np.linalg.norm(excess, axis=1, keepdims=True)
-            factor = np.minimum(l2_radius / l2_norm, l1_radius / excess.sum(axis=1, keepdims=True))
-        if is_found.all() and np.isfinite(factor).all():
-            found = like(np.concatenate([depth, largest, factor], axis=1), vectors)
-            excess = positive_part(found[:, :1] - (found[:, 1:2] - magnitudes))
-            return xp.copysign(excess * found[:, 2:], vectors)
-    return like(support_points(to_host(vectors), l2_radius, l1_radius), vectors)
+    xp, (k, d) = namespace_of(vectors), vectors.shape
+    ratio, magnitudes = min(l1_radius / l2_radius, 2 * d**0.5), xp.abs(vectors)
+    ordered = xp.sort(magnitudes, axis=1, descending=True)
+    found, pending = np.empty((k, 3)), np.arange(k)
+    for width in sorted({min(n, d) for n in (_n_largest(ratio), 16 * _n_largest(ratio), d)}):
+        part = to_host(take(ordered, pending)[:, :width])
+        levels, is_found = _levels_among(part, ratio, is_all=width == d)
+        found[pending[is_found]] = levels[is_found]
+        pending = pending[~is_found]
+        if pending.size == 0:
+            break
+    if not (found[:, 1] > 0).all():  # entries tie, or all of a row is zero
+        return like(support_points(to_host(vectors), l2_radius, l1_radius), vectors)
+    factor = np.minimum(l2_radius / found[:, 1], l1_radius / found[:, 2])
+    given = like(np.stack([found[:, 0], factor], axis=1), vectors)
+    excess = positive_part(given[:, :1] - (ordered[:, :1] - magnitudes))
+    return xp.copysign(excess * given[:, 1:], vectors)
+
+
+def _levels_among(
+    descending: FloatArray, ratio: float, *, is_all: bool
+) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """How far t lies below the largest entry, ‖S_t‖₂ and ‖S_t‖₁, and whether t is found here."""
+    largest = descending[:, :1]
+    if is_all:
+        descending = np.hstack([descending, np.zeros_like(largest)])
+    with np.errstate(invalid="ignore"):  # a row of zeros
+        depths, is_found = _level_depths(descending / largest, ratio)
+    depths = np.where(is_found, depths, 1.0)[:, None] * largest
+    excess = np.maximum(depths - (largest - descending), 0)
+    norms = np.linalg.norm(excess, axis=1, keepdims=True), excess.sum(axis=1, keepdims=True)
+    return np.hstack([depths, *norms]), is_found | is_all
 
 
 def _n_largest(ratio: float) -> int:
