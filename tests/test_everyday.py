@@ -18,7 +18,7 @@ from thresher.table_files import LabeledTable, prepare_table
 DONE = {
     "missing-numbers.csv": {"age": "numbers; gaps", "visits": "numbers; gaps"},
     "missing-categories.csv": {"city": "6 columns"},
-    "stray-texts.csv": {"visits": "numbers; gaps: 20"},
+    "stray-texts.csv": {"visits": "numbers; gaps"},
     "semicolons-and-decimal-commas.csv": {"age": "numbers; gaps", "city": "5 columns"},
     "latin-1.csv": {"city": "5 columns"},
     "gzipped.csv.gz": {"city": "5 columns"},

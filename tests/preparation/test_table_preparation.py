@@ -86,7 +86,7 @@ def test_missing_stray_and_unseen_cells_are_filled_and_counted(
     raw = {column.name: column for column in columns_of(NEW)}
     prepared = preparation.prepare(raw)
     age, sex, visits, member, joined, size, no_age, no_visits, bonn, köln, ulm, *words = (
-        prepared.X.toarray().T.tolist()
+        prepared.X.T.tolist()
     )
     median = {column.name: column.median for column in preparation.numbers}
     assert age == [30, median["age"], median["age"]]
@@ -144,11 +144,22 @@ def test_only_the_columns_of_wanted_features_are_kept(preparation: TablePreparat
     np.testing.assert_array_equal(rows_of(few, frame()), expected)
 
 
+def test_a_large_table_with_words_is_sparse(
+    preparation: TablePreparation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = rows_of(preparation, frame())
+    monkeypatch.setattr("thresher.preparation.table_preparation.MAX_DENSE", 60 * 15 - 1)
+    raw = {column.name: column for column in columns_of(frame())}
+    found = preparation.prepare(raw).X
+    assert sp.issparse(found)
+    np.testing.assert_array_equal(found.toarray(), expected)
+
+
 def test_rows_that_do_not_fit_are_refused_before_they_are_made(
     preparation: TablePreparation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "available_memory", lambda: 1000)
-    with pytest.raises(NotEnoughMemory, match="60 × 11 prepared numbers"):
+    with pytest.raises(NotEnoughMemory, match="60 × 15 prepared numbers"):
         rows_of(preparation, frame())
 
 
