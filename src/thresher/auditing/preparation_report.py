@@ -41,7 +41,7 @@ def _columns(preparation: TablePreparation) -> str:
     more = f"\nand {len(others) - len(shown):,} more" if len(others) > len(shown) else ""
     ids = [c.name for c in preparation.left_out if c.reason == IDS][:1]
     hint = "".join(f"\nTo name rows by {name!r}, pass --id-column {name}." for name in ids)
-    used = f"\n{count(len(plain), 'column')} of complete numbers, used unchanged." if plain else ""
+    used = f"\n{count(len(plain), 'column')} of complete numbers." if plain else ""
     return textwrap.indent(f"{lines}{more}", "  ") + used + hint
 
 
