@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 N_LEARNED, N_NEW = 2000, 6000
-LABEL = "bought"
+LABEL, NOISE = "bought", 0.3
+CITIES = {"Köln": 1.5, "Bonn": 0.0, "Ulm": -1.5, "Paris": 0.0, "Rom": 1.0}
 GOOD, BAD = ["great", "lovely", "fast", "perfect"], ["broken", "slow", "rude", "awful"]
 NEUTRAL = ["the", "parcel", "came", "on", "a", "day", "with", "its", "box", "and", "then", "home"]
 
@@ -27,40 +29,41 @@ Make = Callable[[Frame], Frame]
 
 
 def customers(n_rows: int, seed: int) -> Frame:
-    """Customers; a linear score with noise decides whether they bought."""
+    """Customers, their mood, and what nobody knows about them."""
     rng = np.random.default_rng(seed)
-    cities = ["Köln", "Bonn", "Ulm", "Paris", "Rom"]
-    frame = pd.DataFrame(
+    happy = rng.random(n_rows) < 0.5
+    return pd.DataFrame(
         {
             "age": rng.normal(45, 12, n_rows).round(1),
             "income": np.exp(rng.normal(8, 0.5, n_rows)).round(2),
             "visits": rng.poisson(20, n_rows),
             "rate": rng.uniform(0, 40, n_rows).round(1),
-            "city": rng.choice(cities, n_rows, p=[0.3, 0.25, 0.2, 0.15, 0.1]),
-            "shop": rng.zipf(1.6, n_rows).clip(max=80),
+            "city": rng.choice(list(CITIES), n_rows, p=[0.3, 0.25, 0.2, 0.15, 0.1]),
+            "shop": [f"shop {number}" for number in rng.zipf(1.6, n_rows).clip(max=80)],
             "member": rng.random(n_rows) < 0.4,
-            "joined": pd.Timestamp("2020-01-01")
-            + pd.to_timedelta(rng.integers(0, 1500, n_rows), "D"),
+            "joined": pd.to_datetime(rng.integers(18262, 19762, n_rows), unit="D"),
+            "review": [
+                " ".join(rng.permutation([*rng.choice(words, 2), *rng.choice(NEUTRAL, 9)]))
+                for words in np.where(happy[:, np.newaxis], GOOD, BAD)
+            ],
+            "happy": happy,
+            "unknown": rng.logistic(0, 1, n_rows),
         }
     )
-    score = (
-        (frame["age"] - 45) / 12
-        + 1.5 * (np.log(frame["income"]) - 8)
-        + (frame["visits"] - 20) / 5
-        + (frame["rate"] - 20) / 15
-        + frame["city"].map(dict(zip(cities, [1.5, 0, -1.5, 0, 0.5])))
-        + 1.2 * frame["member"]
-        - (frame["joined"] - pd.Timestamp("2022-01-20")).dt.days / 500
-        + 1.5 * (frame["shop"] <= 2)
-        - 1.5
-    )
-    frame["review"] = [
-        " ".join(rng.permutation([*rng.choice(GOOD if good else BAD, 2), *rng.choice(NEUTRAL, 9)]))
-        for good in score + rng.normal(0, 1, n_rows) > 0
-    ]
-    frame["shop"] = [f"shop {number}" for number in frame["shop"]]
-    frame[LABEL] = np.where(score + rng.logistic(0, 0.6, n_rows) > 0, "yes", "no")
-    return frame
+
+
+# What each column adds to the score of a customer; who has more than the median has bought.
+PARTS: dict[str, Callable[[Frame], Any]] = {
+    "age": lambda f: f["age"] / 12,
+    "income": lambda f: 2 * np.log(f["income"]),
+    "visits": lambda f: f["visits"] / 4.5,
+    "rate": lambda f: f["rate"] / 12,
+    "city": lambda f: f["city"].map(CITIES),
+    "shop": lambda f: 1.5 * f["shop"].isin(["shop 1", "shop 3", "shop 5"]),
+    "member": lambda f: 1.5 * f["member"],
+    "joined": lambda f: -f["joined"].astype("int64") / 8.64e13 / 400,
+    "review": lambda f: 3.0 * f["happy"],
+}
 
 
 def lacking(frame: Frame, columns: list[str], share: float, filler: object, seed: int) -> Frame:
@@ -122,9 +125,22 @@ class Everyday:
         return pipeline.predict(self.clean(new))
 
 
+@cache
+def usual_score(columns: tuple[str, ...]) -> float:
+    """The median score of many customers."""
+    frame = customers(2000, seed=12345)
+    return float(sum(PARTS[name](frame) for name in columns).median())
+
+
 def has(*columns: str) -> Make:
-    """These columns, and the label."""
-    return lambda frame: frame[[*columns, LABEL]]
+    """These columns, and the label, which they decide with some noise."""
+
+    def make(frame: Frame) -> Frame:
+        score = sum(PARTS[name](frame) for name in columns)
+        bought = score + NOISE * frame["unknown"] > usual_score(columns)
+        return frame[list(columns)].assign(**{LABEL: np.where(bought, "yes", "no")})
+
+    return make
 
 
 def after(make: Callable[[Frame], Frame], change: Callable[[Frame], Frame]) -> Make:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 Array: TypeAlias = Any  # of NumPy, CuPy, Torch, or array_api_strict
 LIBRARIES = {"torch", "cupy", "array_api_strict"}
-BLOCK_SIZE = 2**26  # entries that are squared or gathered at once
+BLOCK_SIZE = 2**28  # entries that are squared or gathered at once: 2 GB
+ALIGNED = 256  # panels start where products of them are fast
 FEW_COLUMNS = 1000  # whose products are taken at once
 N_PANELS = 4  # of columns: products of two of them are not taken twice, which saves a third
 
@@ -68,7 +69,18 @@ def to_host(array: Array) -> NDArray[Any]:
 
 def stored(rows: Array) -> Array:
     """The rows where they are kept: those that are streamed to a device, on the host."""
-    return getattr(rows, "host", rows)
+    return rows.array if isinstance(rows, DeviceRows) else getattr(rows, "host", rows)
+
+
+def column_medians(rows: Array) -> NDArray[np.float64]:
+    """The median of each column of a foreign array."""
+    n, d = rows.shape
+    step, medians = max(1, BLOCK_SIZE // n), []
+    for start in range(0, d, step):
+        columns = rows[:, start : min(start + step, d)].T
+        ordered = namespace_of(rows).sort(columns, axis=1)
+        medians.append(to_host((ordered[:, (n - 1) // 2] + ordered[:, n // 2]) / 2))
+    return np.concatenate(medians)
 
 
 def on_host(answer: Any) -> Any:
@@ -159,26 +171,11 @@ def inner_product(one: Array, other: Array) -> float:
     return float(np.vdot(one, other))
 
 
-def cumulative_sum(rows: Array) -> Array:
-    """The sum of each row up to every entry."""
-    if is_foreign(rows):
-        return namespace_of(rows).cumulative_sum(rows, axis=1)
-    return rows.cumsum(axis=1)
-
-
 def largest_in_rows(rows: Array, n_largest: int) -> Array:
     """The largest entries of each row, in descending order."""
     if is_foreign(rows):
         return namespace_of(rows).sort(rows, axis=1, descending=True)[:, :n_largest]
     return -np.sort(np.partition(-rows, n_largest - 1, axis=1)[:, :n_largest], axis=1)
-
-
-def counting(start: int, stop: int, array: Array) -> Array:
-    """The floats from a number to another one, where an array is."""
-    if is_foreign(array):
-        xp = namespace_of(array)
-        return xp.arange(start, stop, dtype=xp.float64, device=array.device)
-    return np.arange(float(start), stop)
 
 
 def positive_part(array: Array) -> Array:
@@ -187,23 +184,6 @@ def positive_part(array: Array) -> Array:
         return np.maximum(array, 0)
     # The standard's maximum may copy a zero to the device.
     return array.clip(0.0, None) if hasattr(array, "clip") else (array + abs(array)) / 2
-
-
-def entries_at(rows: Array, places: Array) -> Array:
-    """The entry of each row in one place."""
-    if is_foreign(rows):
-        xp, (k, d) = namespace_of(rows), rows.shape
-        starts = xp.arange(0, k * d, d, dtype=places.dtype, device=rows.device)
-        return xp.take(xp.reshape(rows, (-1,)), starts + places)
-    return rows[np.arange(len(rows)), places]
-
-
-def first_true(mask: Array) -> Array:
-    """The first place of each row that is true, or 0."""
-    if is_foreign(mask):
-        xp = namespace_of(mask)
-        return xp.argmax(xp.astype(mask, xp.int32), axis=1)
-    return mask.argmax(axis=1)
 
 
 def norm(vector: Array) -> float:
@@ -272,7 +252,7 @@ def column_products(rows: Array) -> Array:
         return rows.T @ rows  # for which NumPy calls BLAS's symmetric product
     xp, d = namespace_of(rows), rows.shape[1]
     gram = xp.empty((d, d), dtype=rows.dtype, device=rows.device)
-    step = -(-d // N_PANELS) if d > FEW_COLUMNS else d
+    step = -(-d // (N_PANELS * ALIGNED)) * ALIGNED if d > FEW_COLUMNS else d
     for start in range(0, d, step):
         end = min(start + step, d)
         panel = rows[:, start:end].T @ rows[:, start:]
@@ -327,6 +307,9 @@ class DeviceRows:
             chosen = np.flatnonzero(chosen) if chosen.dtype == bool else np.ravel(chosen)
             array = take(array, chosen, axis=axis)
         return DeviceRows(array, magnitudes=self._magnitudes)
+
+    def __len__(self) -> int:
+        return self.shape[0]
 
     def squared_norms(self) -> NDArray[np.float64]:
         """The sum of squares of each row."""

@@ -179,8 +179,10 @@ def _optimum(
     factor = factor.reshape(rows.shape[1], -1)
     if claim <= 0 or not factor.any():
         return claim <= 0
-    scores = np.concatenate([_least_scores(block, factor) for _, block in device_blocks(rows)])
-    value = certificates.least_mean(scores, outlier_fraction, factor.shape[1])
+    given = like(factor, rows)
+    norms = np.sqrt(np.einsum("ij,ij->j", factor, factor) + rows.shape[1] * TINY)
+    scores = [_least_scores(block, given, norms) for _, block in device_blocks(rows)]
+    value = certificates.least_mean(np.concatenate(scores), outlier_fraction, factor.shape[1])
     return bool(claim <= value / _excess_of_directions(factor, l2_radius, l1_radius) - TINY)
 
 
@@ -197,15 +199,17 @@ def _excess_of_directions(factor: FloatArray, l2_radius: float, l1_radius: float
     return max(trace / l2_radius**2, l1_norm / l1_radius**2, 1.0) * (1 + 8 * EPS)
 
 
-def _least_scores(block: Array, factor: FloatArray) -> FloatArray:
-    """For every row x at most xᵀHx with H = factor·factorᵀ; 0 where its squares are no numbers."""
+def _least_scores(block: Array, factor: Array, norms: FloatArray) -> FloatArray:
+    """For every row x at most xᵀHx with H = factor·factorᵀ; 0 where its squares are no numbers.
+
+    `norms` are at least the lengths of the columns of the factor.
+    """
     xp, d = namespace_of(block), block.shape[1]
     squares = row_dots(block, block)
     is_ordinary = (squares > 1e-280) & (squares < 1e280)
-    norms = np.sqrt(np.einsum("ij,ij->j", factor, factor) + d * TINY)
     spread = ((d + 3) * EPS * xp.sqrt(squares))[:, None] * like(norms[None], block)
     spread += like((d * TINY * (1 + norms))[None], block)
-    certain = positive_part(xp.abs(block @ like(factor, block)) - spread)
+    certain = positive_part(xp.abs(block @ factor) - spread)
     scores = np.where(to_host(is_ordinary), to_host(row_dots(certain, certain)), 0.0)
     return np.clip(np.nan_to_num(scores - factor.shape[1] * TINY), 0, 1e300 / len(scores))
 

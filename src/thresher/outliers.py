@@ -11,12 +11,13 @@ reach, and `certificates` has the last word on all three.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from functools import wraps
+from typing import Any, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.arrays import is_foreign, like, to_host, zeros
+from thresher.arrays import DeviceRows, is_foreign, like, to_host, zeros
 from thresher.certificates import (
     EPS,
     largest_in_columns,
@@ -51,6 +52,9 @@ from thresher.validation import (
     sum_of_squares,
 )
 
+Asked = ParamSpec("Asked")
+Answer = TypeVar("Answer")
+SMALL_ARRAYS = ("weights", "direction", "factor")  # of an answer
 MAX_ROUNDS = 40
 FAINT = 0.1  # of the variance: what columns of sparse rows may matter that are set aside
 
@@ -106,6 +110,26 @@ class OutlierRemoval:
         return self.multiplier if self.status == "feasible" else self.factor @ self.factor.T
 
 
+def _answers_where_rows_are_used(solve: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
+    """The same function, with answers on the host for the rows that learning has on a device.
+
+    Only the multiplier stays there: nothing is learned from it, and it is large.
+    """
+
+    @wraps(solve)
+    def answer(*args: Asked.args, **kwargs: Asked.kwargs) -> Answer:
+        if not (args and isinstance(args[0], DeviceRows)):
+            return solve(*args, **kwargs)
+        found: Any = solve(args[0].array, *args[1:], **kwargs)  # type: ignore[arg-type]
+        if isinstance(found, OutlierRemoval):
+            arrays: Any = {name: to_host(getattr(found, name)) for name in SMALL_ARRAYS}
+            found = replace(found, **arrays)
+        return cast(Answer, to_host(found))
+
+    return answer
+
+
+@_answers_where_rows_are_used
 def remove_outliers(
     X: Rows,
     *,
@@ -169,6 +193,7 @@ def remove_outliers(
     return question.certified(search)
 
 
+@_answers_where_rows_are_used
 def find_weights(X: Rows, *, search_gap: float = 0.05, **asked: Any) -> FloatArray:
     """The weights of `remove_outliers` without any proof, in less time; asked the same way.
 
@@ -184,6 +209,7 @@ def find_weights(X: Rows, *, search_gap: float = 0.05, **asked: Any) -> FloatArr
     return like(search.scaled.spread(search.moment.weights), question.rows)
 
 
+@_answers_where_rows_are_used
 def certify_weights(
     X: Rows, weights: object, *, directions: FloatArray | None = None, **asked: Any
 ) -> OutlierRemoval:
@@ -218,6 +244,7 @@ def certify_weights(
     return question.certified(search)
 
 
+@_answers_where_rows_are_used
 def trust_every_row(X: Rows, *, l2_radius: float) -> OutlierRemoval:
     """All the weight for every row: what Algorithm 2 gives when no variance is too much.
 

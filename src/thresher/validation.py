@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from thresher.arrays import (
+    DeviceRows,
     as_doubles,
     device_blocks,
     is_foreign,
@@ -261,6 +262,8 @@ def check_rows(values: object, name: str = "X") -> Rows:
     Arrays of CuPy and Torch stay what and where they are.
     """
     rows: Any
+    if isinstance(values, DeviceRows):
+        return values
     if is_foreign(values):
         rows = _foreign_floats(values, name)
         if rows.ndim == 2 and 0 not in rows.shape:

@@ -65,7 +65,7 @@ def read_as_table(path: Path) -> None:
     id_column = "3" if path.suffix not in (".npz", ".svm") else None
     choices: list[Callable[[Path], LabeledTable]] = [
         read_table,
-        partial(read_table, one_hot=True),
+        partial(read_table, one_hot=True, features=["1", "2=0"]),
         partial(read_table, features=["2", "1"], with_labels=False),
         partial(read_table, id_column=id_column),
         prepare_table,

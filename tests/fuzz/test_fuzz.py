@@ -76,8 +76,7 @@ def cases(target: Target, n_cases: int, folder: Path) -> Iterator[tuple[int, Pat
         yield seed, path
 
 
-@pytest.mark.filterwarnings("ignore::thresher.errors.DistrustedClass")
-@pytest.mark.filterwarnings("ignore::thresher.errors.UncertifiedPhase")
+@pytest.mark.filterwarnings("always::UserWarning")  # which the command line prints
 @pytest.mark.usefixtures("learned")
 @pytest.mark.parametrize("n_cases", [None, pytest.param(N_SLOW, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)

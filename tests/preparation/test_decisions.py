@@ -9,7 +9,7 @@ import pytest
 
 from thresher.preparation import LeftOut, Numbers, RawNumbers, RawTexts
 from thresher.preparation.decisions import decide
-from thresher.preparation.kinds import Booleans, Categories, Dates, Times, Words
+from thresher.preparation.kinds import Booleans, Categories, Dates, Pairs, Times, Words
 
 RNG = np.random.default_rng(0)
 SENTENCES = [" ".join(RNG.choice(["a1", "b2", "c3", "d4", "e5"], 5)) for _ in range(60)]
@@ -23,6 +23,8 @@ TEXTS: dict[str, tuple[list[str | None], type, dict[str, Any]]] = {
     "percent": (["1 %", "2%", "30%"] * 5, Numbers, {"median": 2.0}),
     "booleans": (10 * ["yes", "no", None], Booleans, {"n_missing": 10, "median": 0.5}),
     "only yes": (10 * ["yes", None], Categories, {}),
+    "two values": (9 * ["u", "v", None], Pairs, {"first": "u", "second": "v", "n_missing": 9}),
+    "two values, one rare": ([*9 * ["u"], "v"], Categories, {"values": ("u",), "rare": ("v",)}),
     "dates": (["2024-01-31", "2024-02-01"] * 5, Dates, {"order": "ymd"}),
     "dates with the day first": (["31/01/2024", "01/02/2024"] * 5, Dates, {"order": "dmy"}),
     "dates with the month first": (["01/31/2024", "02/01/2024"] * 5, Dates, {"order": "mdy"}),
@@ -47,7 +49,11 @@ TEXTS: dict[str, tuple[list[str | None], type, dict[str, Any]]] = {
         Categories,
         {"values": ("a", "b"), "rare": ("c", "d"), "usual": "b", "n_missing": 1},
     ),
-    "categories with gaps": (5 * ["b", "a", None], Categories, {"values": ("", "a", "b")}),
+    "categories with gaps": (
+        5 * ["b", "a", "c", None],
+        Categories,
+        {"values": ("", "a", "b", "c")},
+    ),
 }
 
 

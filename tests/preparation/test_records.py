@@ -9,6 +9,7 @@ import pytest
 
 from preparation.test_table_preparation import frame
 from thresher.preparation import TablePreparation
+from thresher.preparation.kinds import KINDS as COLUMN_KINDS
 from thresher.preparation.records import preparation_from, preparation_record
 
 RECORDS: list[dict[str, Any]] = preparation_record(TablePreparation.for_frame(frame()))
@@ -18,7 +19,7 @@ KINDS = {record["kind"]: place for place, record in enumerate(RECORDS)}
 def test_a_preparation_survives_json() -> None:
     preparation = TablePreparation.for_frame(frame())
     assert preparation_from(json.loads(json.dumps(RECORDS))) == preparation
-    assert set(KINDS) == {"numbers", "left out", "categories", "booleans", "dates", "words"}
+    assert set(KINDS) == set(COLUMN_KINDS) - {"times"}
 
 
 FORGED: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -32,6 +33,7 @@ FORGED: dict[str, tuple[str, dict[str, Any], str]] = {
     "infinite median": ("numbers", {"median": float("inf")}, "median must be"),
     "large median": ("numbers", {"median": 1e101}, "median must be at most"),
     "order": ("dates", {"order": "dym"}, "order must be one of ymd, dmy, mdy"),
+    "pair": ("pairs", {"second": "f"}, "must have two values"),
     "values": ("categories", {"values": "Bonn"}, "values must be a list"),
     "value": ("categories", {"values": ["Bonn", 3]}, r"values\[1\] must be a text"),
     "no values": ("categories", {"values": []}, "must have values"),

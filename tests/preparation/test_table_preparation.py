@@ -26,7 +26,8 @@ def frame() -> pd.DataFrame:
         {
             "age": np.where(np.arange(N_ROWS) % 7, rng.normal(40, 9, N_ROWS), np.nan),
             "nr": np.arange(N_ROWS),
-            "city": [*N_ROWS // 2 * ["Bonn", "Ulm"]],
+            "city": [*N_ROWS // 3 * ["Bonn", "Köln", "Ulm"]],
+            "sex": [*N_ROWS // 2 * ["f", "m"]],
             "visits": ["unknown", *(str(n) for n in rng.integers(0, 99, N_ROWS - 1))],
             "member": rng.choice(["yes", "no"], N_ROWS),
             "joined": pd.to_datetime(rng.integers(0, 999, N_ROWS), unit="D"),
@@ -42,15 +43,24 @@ NEW = pd.DataFrame(
         "note": ["red red cold", None, "big"],
         "extra": ["x", "y", "z"],
         "age": ["30", "old", None],
-        "city": ["Rom", None, "Bonn"],
+        "city": ["Rom", None, "Ulm"],
+        "sex": ["m", "x", "f"],
         "visits": [3, 4, 5],
         "member": [True, None, "no"],
         "joined": ["1970-01-02", "1970-01-03 12:00", "soon"],
     }
 )
 NAMES = [
-    *("age", "visits", "member", "joined", "size", "age is missing", "visits is missing"),
-    *("city=Bonn", "city=Ulm", "note: 'big'", "note: 'hot'", "note: 'old'", "note: 'red'"),
+    *("age", "sex=m", "visits", "member", "joined", "size", "age is missing", "visits is missing"),
+    *(
+        "city=Bonn",
+        "city=Köln",
+        "city=Ulm",
+        "note: 'big'",
+        "note: 'hot'",
+        "note: 'old'",
+        "note: 'red'",
+    ),
 ]
 
 
@@ -75,20 +85,25 @@ def test_missing_stray_and_unseen_cells_are_filled_and_counted(
 ) -> None:
     raw = {column.name: column for column in columns_of(NEW)}
     prepared = preparation.prepare(raw)
-    age, visits, member, joined, size, no_age, no_visits, bonn, ulm, *words = (
-        prepared.X.toarray().T.tolist()
+    age, sex, visits, member, joined, size, no_age, no_visits, bonn, köln, ulm, *words = (
+        prepared.X.T.tolist()
     )
     median = {column.name: column.median for column in preparation.numbers}
     assert age == [30, median["age"], median["age"]]
+    assert sex == [1, 0.5, 0]
     assert visits == [3, 4, 5]
     assert member == [1, median["member"], 0]
     assert joined == [1, 2.5, median["joined"]]
     assert size == [1, median["size"], 2]
     assert (no_age, no_visits) == ([0, 1, 1], [0, 0, 0])
-    assert (bonn, ulm) == ([0, 1, 1], [0, 0, 0])  # unseen: neither; missing: the usual one
+    assert (bonn, köln, ulm) == (
+        [0, 1, 0],
+        [0, 0, 0],
+        [0, 0, 1],
+    )
     assert np.array(words).T.tolist() == [[0, 0, 0, 1], [0, 0, 0, 0], [1, 0, 0, 0]]
     assert prepared.filled.missing == {"age": 1, "member": 1, "size": 1, "city": 1, "note": 1}
-    assert prepared.filled.stray == {"age": 1, "joined": 1}
+    assert prepared.filled.stray == {"age": 1, "sex": 1, "joined": 1}
     assert prepared.filled.unseen == {"city": {"Rom": 1}}
 
 
@@ -123,24 +138,35 @@ def test_a_frame_prepares_itself_as_its_file_does() -> None:
 def test_only_the_columns_of_wanted_features_are_kept(preparation: TablePreparation) -> None:
     few = preparation.restricted_to({"age is missing", "city=Ulm"})
     assert few.used_columns == ["age", "city"]
-    assert few.feature_names == ["age", "age is missing", "city=Bonn", "city=Ulm"]
+    assert few.feature_names == ["age", "age is missing", "city=Bonn", "city=Köln", "city=Ulm"]
     places = [NAMES.index(name) for name in few.feature_names]
     expected = rows_of(preparation, frame())[:, places]
     np.testing.assert_array_equal(rows_of(few, frame()), expected)
+
+
+def test_a_large_table_with_words_is_sparse(
+    preparation: TablePreparation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = rows_of(preparation, frame())
+    monkeypatch.setattr("thresher.preparation.table_preparation.MAX_DENSE", 60 * 15 - 1)
+    raw = {column.name: column for column in columns_of(frame())}
+    found = preparation.prepare(raw).X
+    assert sp.issparse(found)
+    np.testing.assert_array_equal(found.toarray(), expected)
 
 
 def test_rows_that_do_not_fit_are_refused_before_they_are_made(
     preparation: TablePreparation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "available_memory", lambda: 1000)
-    with pytest.raises(NotEnoughMemory, match="60 × 9 prepared numbers"):
+    with pytest.raises(NotEnoughMemory, match="60 × 15 prepared numbers"):
         rows_of(preparation, frame())
 
 
 def test_what_is_no_data_frame_is_refused(preparation: TablePreparation) -> None:
     with pytest.raises(TypeError, match="X must be a data frame with named columns, got ndarray"):
         preparation.to_sklearn()[0].transform(np.eye(3))
-    with pytest.raises(ValueError, match=r"X lacks 'age', 'visits', 'member', .* and 1 more"):
+    with pytest.raises(ValueError, match=r"X lacks 'age', 'sex', 'visits', .* and 2 more"):
         preparation.to_sklearn()[0].transform(pd.DataFrame({"city": ["Ulm"]}))
     with pytest.raises(TypeError, match="collect the lazy frame first"):
         columns_of(pl.from_pandas(frame()).lazy())
@@ -149,7 +175,7 @@ def test_what_is_no_data_frame_is_refused(preparation: TablePreparation) -> None
 def test_only_complete_columns_can_be_converted() -> None:
     table = frame()
     complete = TablePreparation.for_frame(table[["size", "city", "nr"]]).for_complete_cells()
-    assert complete.transform(np.array([[1.5, "Ulm"]], dtype=object)).tolist() == [[1.5, 0, 1]]
+    assert complete.transform(np.array([[1.5, "Ulm"]], dtype=object)).tolist() == [[1.5, 0, 0, 1]]
     for name, what in {"age": "missing cells", "note": "words", "visits": "missing"}.items():
         with pytest.raises(ValueError, match=f"no converter for the {what}.*column '{name}'"):
             TablePreparation.for_frame(table[[name]]).for_complete_cells()

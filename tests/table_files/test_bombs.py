@@ -156,6 +156,35 @@ SMALL = {
 }
 
 
+def many_words(path: Path, n_rows: int) -> None:
+    """Sentences in which no word occurs twice."""
+    words = iter(range(20 * n_rows))
+    lines = [" ".join(f"{next(words):x}" for _ in range(20)) + f",{i % 2}\n" for i in range(n_rows)]
+    path.write_text("a,y\n" + "".join(lines))
+
+
+@pytest.mark.slow
+def test_no_more_than_twice_the_estimate_is_taken_by_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many_words(tmp_path / "t.csv", 20_000)
+    asked = asked_for(monkeypatch)
+    with measured() as peak, suppress(UnreadableTable):
+        prepare_table(tmp_path / "t.csv")
+    assert 80 * MB < peak.n_bytes < 2 * max(asked)
+
+
+def asked_for(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """What is asked for from now on, all of which is granted."""
+    free = Unlimited(10**15)
+    free.asked = []
+    monkeypatch.setattr(memory, "available_memory", lambda: free)
+    return free.asked
+
+
+ALIKE = {"texts.parquet", "texts.feather"}  # prepared as the CSV file is
+
+
 def texts_and_numbers(path: Path, n_rows: int) -> None:
     numbers = np.random.default_rng(0).standard_normal((20, n_rows))
     texts = {"id": [f"row {i}" for i in range(n_rows)], "y": ["no", "yes"] * (n_rows // 2)}
@@ -168,20 +197,24 @@ def texts_and_numbers(path: Path, n_rows: int) -> None:
         parquet.write_table(table, path)
 
 
-@pytest.mark.parametrize("read", [read_table, prepare_table])
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        *((name, read_table) for name in SMALL),
+        *((name, prepare_table) for name in SMALL if name not in ALIKE),
+        *(pytest.param(name, prepare_table, marks=pytest.mark.slow) for name in ALIKE),
+    ],
+)
 def test_no_more_than_twice_the_estimate_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, read: Callable[..., object]
 ) -> None:
     path, has_ids = tmp_path / name, name.startswith("texts")
     make = texts_and_numbers if has_ids else BOMBS[name][0]
     make(path, SMALL[name])
-    free = Unlimited(10**15)
-    free.asked = []
-    monkeypatch.setattr(memory, "available_memory", lambda: free)
+    asked = asked_for(monkeypatch)
     with measured() as peak, suppress(UnreadableTable):
         read(path, id_column="id" if has_ids and read is read_table else None)
-    assert 0 < peak.n_bytes < 2 * max(free.asked)
+    assert 0 < peak.n_bytes < 2 * max(asked)
 
 
 # The same in full size, with a limit that the system enforces.

@@ -177,8 +177,8 @@ def test_texts_in_parquet_are_read_in_every_encoding(tmp_path: Path, encoding: s
         column_encoding=encodings or None,
         row_group_size=300,
     )
-    table = read_table(path, one_hot=True, id_column="id")
-    assert table.feature_names == ["text=green", "text=red"]
+    features = ["text=green", "text=red"]
+    table = read_table(path, one_hot=True, id_column="id", features=features)
     assert np.array_equal(table.X[:, 1], [1.0, 0.0] * (n_rows // 2))
     assert table.ids.tolist() == columns["id"]
     assert table.y is not None

@@ -80,11 +80,11 @@ def test_every_type_of_parquet_is_prepared(tmp_path: Path) -> None:
 
 
 def test_dictionaries_with_nulls_are_categories(tmp_path: Path) -> None:
-    values = pa.array(["u", None, "v", "u"] * 5).dictionary_encode()
-    parquet.write_table(pa.table({"a": values, "y": [0, 1, 1, 0] * 5}), tmp_path / "t.parquet")
+    values = pa.array(["u", None, "v", "u", "w"] * 5).dictionary_encode()
+    parquet.write_table(pa.table({"a": values, "y": [0, 1, 1, 0, 0] * 5}), tmp_path / "t.parquet")
     found = columns_of(prepare_table(tmp_path / "t.parquet"))
-    assert list(found) == ["a is missing", "a=u", "a=v"]
-    assert found["a=u"] == [1, 0, 0, 1] * 5
+    assert list(found) == ["a is missing", "a=u", "a=v", "a=w"]
+    assert found["a=u"] == [1, 0, 0, 1, 0] * 5
 
 
 def test_a_column_that_changes_its_kind_between_batches(
@@ -93,11 +93,11 @@ def test_a_column_that_changes_its_kind_between_batches(
     monkeypatch.setattr("thresher.table_files.delimited.BLOCK", 200)
     numbers = [f"{i % 10}.5" for i in range(300)]
     numbers[250], numbers[280] = "unknown", ""
-    lines = [f"{a},c{i % 2},{i % 2}" for i, a in enumerate(numbers)]
+    lines = [f"{a},c{i % 3},{i % 2}" for i, a in enumerate(numbers)]
     (tmp_path / "t.csv").write_text("\n".join(["a,b,y", *lines]))
     table = prepare_table(tmp_path / "t.csv")
     found = columns_of(table)
-    assert list(found) == ["a", "a is missing", "b=c0", "b=c1"]
+    assert list(found) == ["a", "a is missing", "b=c0", "b=c1", "b=c2"]
     assert found["a"][:3] == [0.5, 1.5, 2.5]
     assert [i for i, gap in enumerate(found["a is missing"]) if gap] == [250, 280]
     assert (table.filled.missing, table.filled.stray) == ({"a": 1}, {"a": 1})

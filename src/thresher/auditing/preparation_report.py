@@ -2,7 +2,7 @@
 
 import textwrap
 
-from thresher.preparation import Filled, Numbers, TablePreparation
+from thresher.preparation import IDS, Filled, Numbers, TablePreparation
 from thresher.rendering.text import Column, format_columns
 from thresher.table_files import LabeledTable
 from thresher.wording import count, one_line, quoted, some
@@ -39,8 +39,10 @@ def _columns(preparation: TablePreparation) -> str:
         gap=1,
     )
     more = f"\nand {len(others) - len(shown):,} more" if len(others) > len(shown) else ""
-    used = f"\n{count(len(plain), 'column')} of complete numbers, used unchanged." if plain else ""
-    return textwrap.indent(f"{lines}{more}", "  ") + used
+    ids = [c.name for c in preparation.left_out if c.reason == IDS][:1]
+    hint = "".join(f"\nTo name rows by {name!r}, pass --id-column {name}." for name in ids)
+    used = f"\n{count(len(plain), 'column')} of complete numbers." if plain else ""
+    return textwrap.indent(f"{lines}{more}", "  ") + used + hint
 
 
 def describe_filled(filled: Filled) -> list[str]:

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from thresher.arrays import like, to_host
 from thresher.estimators.checks import check_table
 from thresher.estimators.columns import ColumnScaling
 from thresher.estimators.model import HalfspaceModel
@@ -45,7 +46,7 @@ class FittedHalfspace(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # 
         Only the columns of `support_` matter.
         """
         check_is_fitted(self)
-        return self._scores(check_table(self, X))
+        return like(self._scores(check_table(self, X)), X)
 
     def _scores(self, rows: Rows) -> FloatArray:
         scaling = self.scaling_.take(self.support_)
@@ -53,7 +54,7 @@ class FittedHalfspace(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # 
 
     def predict(self, X: Any) -> Any:
         """The predicted label of each row."""
-        return self._labels(self.decision_function(X))
+        return self._labels(to_host(self.decision_function(X)))
 
     def _labels(self, scores: FloatArray) -> Any:
         return self.classes_[(scores > 0).astype(np.intp)]

@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
+from thresher.arrays import DeviceRows, is_foreign, to_host
 from thresher.learning import PracticalSchedule
 from thresher.validation import (
     FloatArray,
@@ -16,6 +17,7 @@ from thresher.validation import (
     check_count,
     check_noise_rate,
     check_positive,
+    check_rows,
     check_switch,
     is_sparse,
     nonfinite_places,
@@ -146,8 +148,24 @@ def check_training_table(estimator: Any, X: Any, y: Any) -> tuple[Rows, Any]:
     return _finite(rows, X, estimator), labels
 
 
+def check_device_table(estimator: Any, X: Any, y: Any) -> tuple[DeviceRows, Any]:
+    """The same for rows of CuPy or Torch, which stay where they are; labels go to the host."""
+    rows, labels = check_rows(X), column_or_1d(to_host(y))
+    check_consistent_length(labels, np.empty(rows.shape[0]))
+    estimator.n_features_in_ = rows.shape[1]
+    return DeviceRows(rows), labels
+
+
 def check_table(estimator: Any, X: Any) -> Rows:
     """Finite rows, dense or CSR, with the columns that the estimator was fitted to."""
+    if is_foreign(X):
+        rows = check_rows(X)
+        if rows.shape[1] != estimator.n_features_in_:
+            raise ValueError(
+                f"X has {rows.shape[1]} features, but {type(estimator).__name__} is expecting "
+                f"{estimator.n_features_in_} features as input"
+            )
+        return DeviceRows(rows)
     return _finite(_validated(estimator, X, reset=False), X, estimator)
 
 

@@ -8,6 +8,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from thresher.arrays import (
+    DeviceRows,
+    clip_entries,
+    column_medians,
+    like,
+    namespace_of,
+    take,
+    to_host,
+)
 from thresher.solvers.scaling import largest_entries
 from thresher.validation import FloatArray, Rows, is_sparse
 
@@ -58,7 +67,10 @@ class ColumnScaling:
         their non-zero entries. A constant column becomes zero (in a sparse matrix by an infinite
         scale), because it would act as a second intercept. With `places`, only those rows count.
         """
-        center, scale = _sparse_scales(X[places]) if is_sparse(X) else _dense_scales(X, places)
+        if isinstance(X, DeviceRows):
+            center, scale = _device_scales(X[places])
+        else:
+            center, scale = _sparse_scales(X[places]) if is_sparse(X) else _dense_scales(X, places)
         return cls(center, scale, reach)
 
     @classmethod
@@ -89,6 +101,8 @@ class ColumnScaling:
     def scores(self, X: Rows, columns: NDArray[np.intp], weights: FloatArray) -> FloatArray:
         """weights·z for each row, from the columns that this scaling describes."""
         used = X[:, columns]
+        if isinstance(used, DeviceRows):
+            used = to_host(used.array)
         dense = used.toarray() if is_sparse(used) else used
         scores: FloatArray = self.apply(dense) @ weights
         return scores
@@ -146,6 +160,8 @@ class HomogeneousRows:
 
     def __getitem__(self, places: NDArray[np.intp] | slice) -> Rows:
         wanted = self._chosen[places]
+        if isinstance(self.rows, DeviceRows):
+            return self._on_device(self.rows, wanted)
         return self._sparse(wanted) if is_sparse(self.rows) else self._dense(wanted)
 
     def _sparse(self, wanted: NDArray[np.intp]) -> Rows:
@@ -154,6 +170,16 @@ class HomogeneousRows:
             return scaled
         ones = sp.csr_array(np.ones((scaled.shape[0], 1)))
         return sp.hstack([scaled, ones], format="csr")
+
+    def _on_device(self, rows: DeviceRows, wanted: NDArray[np.intp]) -> DeviceRows:
+        table, scaling = take(rows.array, wanted), self.scaling
+        scaled = table - like(scaling.center, table)[None, :]
+        scaled /= like(scaling.scale, table)[None, :]
+        scaled = clip_entries(scaled, min(scaling.reach, FARTHEST))
+        if self.with_ones:
+            xp = namespace_of(table)
+            scaled = xp.concat([scaled, xp.ones_like(scaled[:, :1])], axis=1)
+        return DeviceRows(scaled)
 
     def _dense(self, wanted: NDArray[np.intp]) -> FloatArray:
         table = np.empty((wanted.size, self.shape[1]))
@@ -170,6 +196,15 @@ def _dense_scales(X: FloatArray, places: NDArray[np.intp] | slice) -> tuple[Floa
     for j in range(X.shape[1]):  # by column: deviations of the whole table would double memory
         center[j], scale[j] = _center_and_width(X[places, j])
     return center, scale
+
+
+def _device_scales(rows: DeviceRows) -> tuple[FloatArray, FloatArray]:
+    table = rows.array
+    center = column_medians(table)
+    width = MAD_TO_DEVIATION * column_medians(abs(table - like(center, table)[None, :]))
+    for j in np.flatnonzero(~((width > 0) & np.isfinite(center) & np.isfinite(width))):
+        center[j], width[j] = _center_and_width(to_host(take(table, np.array([j]), axis=1))[:, 0])
+    return center, np.clip(width, NARROWEST, np.finfo(np.float64).max)
 
 
 def _center_and_width(column: FloatArray) -> tuple[float, float]:

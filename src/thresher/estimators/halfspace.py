@@ -8,8 +8,14 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from thresher import memory
+from thresher.arrays import DeviceRows, is_foreign
 from thresher.estimators.base import FitReport, FittedHalfspace, with_callbacks
-from thresher.estimators.checks import Settings, check_training_table, check_two_classes
+from thresher.estimators.checks import (
+    Settings,
+    check_device_table,
+    check_training_table,
+    check_two_classes,
+)
 from thresher.estimators.columns import ColumnScaling, HomogeneousRows
 from thresher.estimators.comparison import Comparison
 from thresher.estimators.folds import usual_folds
@@ -135,7 +141,8 @@ class HalfspaceClassifier(FittedHalfspace):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n, d)
+        X : array, sparse matrix or data frame of shape (n, d). An array of CuPy or Torch is worked
+            on where it is; what is fitted are NumPy arrays
         y : (n,) labels of two classes
 
         Raises
@@ -146,7 +153,8 @@ class HalfspaceClassifier(FittedHalfspace):
             The fit would need too much memory; the message says how many rows would fit.
         """
         settings = Settings.of(self)
-        rows, labels = check_training_table(self, X, y)
+        check = check_device_table if is_foreign(X) else check_training_table
+        rows, labels = check(self, X, y)
         report = FitReport(self, X, y)
         self._learn(
             rows, labels, settings, observe=lambda learned: report.task_ended("phase", learned)
@@ -175,7 +183,8 @@ class HalfspaceClassifier(FittedHalfspace):
         if is_sparse(rows) or not settings.scale:
             rows, labels, places = rows[places], labels[places], slice(None)
         self.classes_, signs = check_two_classes(labels[places])
-        _require_memory_for(rows)
+        if not isinstance(rows, DeviceRows):
+            _require_memory_for(rows)
         self.scaling_ = (
             ColumnScaling.of(rows, settings.reach, places)
             if settings.scale

@@ -12,17 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.arrays import (
-    cast,
-    counting,
-    cumulative_sum,
-    entries_at,
-    first_true,
+    Array,
     is_foreign,
     largest_in_rows,
     like,
     namespace_of,
     positive_part,
-    put_rows,
     take,
     to_host,
 )
@@ -95,49 +90,87 @@ def project_l1_l2(v: object, *, l2_radius: float, l1_radius: float) -> FloatArra
 
 def support_points(vectors: FloatArray, l2_radius: float, l1_radius: float) -> FloatArray:
     """For each row of a checked (k, d) array, the point of both balls that it points at most."""
-    xp = namespace_of(vectors)
-    scale = xp.max(xp.abs(vectors), axis=1, keepdims=True)
-    unit = vectors / (scale + cast(scale == 0, vectors.dtype))
+    if is_foreign(vectors):
+        return _support_points_elsewhere(vectors, l2_radius, l1_radius)
+    scale = np.abs(vectors).max(axis=1, keepdims=True)
+    unit = vectors / np.where(scale > 0, scale, 1)
     ratio = min(l1_radius / l2_radius, 2 * vectors.shape[1] ** 0.5)  # beyond √d it never binds
     shrunk = _shrunk_to_ratio(unit, ratio)
-    l2_norm = xp.linalg.vector_norm(shrunk, axis=1, keepdims=True)
-    l1_norm = xp.sum(xp.abs(shrunk), axis=1, keepdims=True)
+    l2_norm = np.linalg.norm(shrunk, axis=1, keepdims=True)
+    l1_norm = np.abs(shrunk).sum(axis=1, keepdims=True)
     # Both norms are applied, so that rounding never leaves the region. Where t reached the largest
     # entry nothing is left to rescale: the l1 radius is then spread over the tied entries.
     with np.errstate(divide="ignore", invalid="ignore"):
-        points: FloatArray = shrunk * xp.minimum(l2_radius / l2_norm, l1_radius / l1_norm)
-    tied = np.flatnonzero(to_host(l2_norm)[:, 0] == 0)
-    if tied.size == 0:
-        return points
-    corners = to_host(take(unit, tied))
-    corners = np.where(np.abs(corners) == 1, np.sign(corners), 0.0)
-    n_tied = np.maximum(np.abs(corners).sum(axis=1, keepdims=True), 1)
-    corners *= np.minimum(l1_radius / n_tied, l2_radius / np.sqrt(n_tied))
-    return put_rows(points, tied, like(corners, points))
+        points: FloatArray = shrunk * np.minimum(l2_radius / l2_norm, l1_radius / l1_norm)
+    tied = (l2_norm == 0)[:, 0]
+    if tied.any():
+        corners = np.where(np.abs(unit[tied]) == 1, np.sign(unit[tied]), 0.0)
+        n_tied = np.maximum(np.abs(corners).sum(axis=1, keepdims=True), 1)
+        points[tied] = corners * np.minimum(l1_radius / n_tied, l2_radius / np.sqrt(n_tied))
+    return points
+
+
+def _support_points_elsewhere(vectors: Array, l2_radius: float, l1_radius: float) -> Array:
+    """The same on a device, where few steps count more than short ones.
+
+    Only the largest entries come to the host, where the level of a row is found among them as a
+    rule; for the rows where it is not, more of them come.
+    """
+    xp, (k, d) = namespace_of(vectors), vectors.shape
+    ratio, magnitudes = min(l1_radius / l2_radius, 2 * d**0.5), xp.abs(vectors)
+    ordered = xp.sort(magnitudes, axis=1, descending=True)
+    found, pending = np.empty((k, 3)), np.arange(k)
+    for width in sorted({min(n, d) for n in (_n_largest(ratio), 16 * _n_largest(ratio), d)}):
+        part = to_host(take(ordered, pending)[:, :width])
+        levels, is_found = _levels_among(part, ratio, is_all=width == d)
+        found[pending[is_found]] = levels[is_found]
+        pending = pending[~is_found]
+        if pending.size == 0:
+            break
+    if not (found[:, 1] > 0).all():  # entries tie, or all of a row is zero
+        return like(support_points(to_host(vectors), l2_radius, l1_radius), vectors)
+    factor = np.minimum(l2_radius / found[:, 1], l1_radius / found[:, 2])
+    given = like(np.stack([found[:, 0], factor], axis=1), vectors)
+    excess = positive_part(given[:, :1] - (ordered[:, :1] - magnitudes))
+    return xp.copysign(excess * given[:, 1:], vectors)
+
+
+def _levels_among(
+    descending: FloatArray, ratio: float, *, is_all: bool
+) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """How far t lies below the largest entry, ‖S_t‖₂ and ‖S_t‖₁, and whether t is found here."""
+    largest = descending[:, :1]
+    if is_all:
+        descending = np.hstack([descending, np.zeros_like(largest)])
+    with np.errstate(invalid="ignore"):  # a row of zeros
+        depths, is_found = _level_depths(descending / largest, ratio)
+    depths = np.where(is_found, depths, 1.0)[:, None] * largest
+    excess = np.maximum(depths - (largest - descending), 0)
+    norms = np.linalg.norm(excess, axis=1, keepdims=True), excess.sum(axis=1, keepdims=True)
+    return np.hstack([depths, *norms]), is_found | is_all
+
+
+def _n_largest(ratio: float) -> int:
+    """The number of entries among which the level of a vector is looked for first."""
+    return int(8 * ratio**2) + 32
 
 
 def _shrunk_to_ratio(vectors: FloatArray, ratio: float) -> FloatArray:
     """S_t of each row, with the least t ≥ 0 at which ‖S_t‖₁ ≤ ratio·‖S_t‖₂."""
-    xp = namespace_of(vectors)
-    magnitudes = xp.abs(vectors)
-    largest = xp.max(magnitudes, axis=1, keepdims=True)
-    n_top = int(8 * ratio**2) + 32
-    are_few = 2 * n_top >= magnitudes.shape[1]
-    if not are_few:
+    magnitudes = np.abs(vectors)
+    largest = magnitudes.max(axis=1, keepdims=True)
+    n_top = _n_largest(ratio)
+    if 2 * n_top < magnitudes.shape[1]:
         # As a rule the level lies among the largest entries, and only those need be sorted.
         depths, is_found = _level_depths(largest_in_rows(magnitudes, n_top), ratio)
-    if are_few or not bool(xp.all(is_found)):
+    if 2 * n_top >= magnitudes.shape[1] or not is_found.all():
         depths, is_found = _level_depths(_descending_to_zero(magnitudes), ratio)
-    excess = positive_part(depths[:, None] - (largest - magnitudes))
-    return xp.copysign(xp.where(is_found[:, None], excess, magnitudes), vectors)
+    excess = np.maximum(depths[:, None] - (largest - magnitudes), 0)
+    return np.copysign(np.where(is_found[:, None], excess, magnitudes), vectors)
 
 
 def _descending_to_zero(magnitudes: FloatArray) -> FloatArray:
     """Each row sorted, the largest entry first, with a zero at its end."""
-    if is_foreign(magnitudes):
-        xp = namespace_of(magnitudes)
-        zeros = xp.zeros_like(magnitudes[:, :1])
-        return xp.concat([xp.sort(magnitudes, axis=1, descending=True), zeros], axis=1)
     padded = np.zeros((len(magnitudes), magnitudes.shape[1] + 1))
     padded[:, :-1] = np.sort(magnitudes, axis=1)[:, ::-1]
     return padded
@@ -155,23 +188,20 @@ def _level_depths(descending: FloatArray, ratio: float) -> tuple[FloatArray, NDA
     """
     depths = descending[:, :1] - descending
     below, following = depths[:, :-1], depths[:, 1:]
-    xp = namespace_of(depths)
-    counts = counting(1, below.shape[1] + 1, depths)
-    u1, u2 = cumulative_sum(below), cumulative_sum(below * below)
+    counts = np.arange(1, below.shape[1] + 1)
+    u1, u2 = below.cumsum(axis=1), (below * below).cumsum(axis=1)
     l1_norm = counts * following - u1
     l2_square = u2 - following * (2 * u1 - counts * following)
     # The first j whose segment, at its lower end, has too large a ratio of norms. Up to ratio²
     # entries never have, whatever the rounding of near ties says.
     crossed = (l1_norm * l1_norm > ratio**2 * (1 + 1e-14) * l2_square) & (counts > ratio**2)
-    j = first_true(crossed)
-    count, sum_of_depths = xp.take(counts, j), entries_at(u1, j)
-    mean = sum_of_depths / count
+    take, j = np.arange(len(below)), crossed.argmax(axis=1)
+    count, mean = counts[j], u1[take, j] / counts[j]
     # The depth 0 of the largest entry makes the spread at least mean²: little can cancel.
-    spread = positive_part(entries_at(u2, j) - mean * sum_of_depths)
-    room = positive_part(count - ratio**2) + 1e-300
-    lowest = entries_at(following, j)
-    depth = xp.minimum(mean + ratio * xp.sqrt(spread / (count * room)), lowest)
-    return depth, entries_at(crossed, j)
+    spread = np.maximum(u2[take, j] - mean * u1[take, j], 0)
+    room = np.maximum(count - ratio**2, 1e-300)
+    depth = np.minimum(mean + ratio * np.sqrt(spread / (count * room)), following[take, j])
+    return depth, crossed[take, j]
 
 
 def _project_one(v: FloatArray, r: float, rho: float) -> FloatArray:

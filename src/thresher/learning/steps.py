@@ -7,6 +7,15 @@ from typing import Any, Self
 
 import numpy as np
 
+from thresher.arrays import (
+    DeviceRows,
+    column_medians,
+    largest_magnitude,
+    like,
+    namespace_of,
+    take,
+    to_host,
+)
 from thresher.geometry import Band, hard_threshold
 from thresher.learning.samples import LabeledRows, Pool, Sample, sample_by_weight
 from thresher.learning.task import Phase
@@ -122,7 +131,7 @@ def label_then_weigh(
     return Judged(pool, proven, weight_allowance, limit, sample, labels)
 
 
-def around_class_medians(rows: FloatArray, labels: FloatArray) -> FloatArray:
+def around_class_medians(rows: Rows, labels: FloatArray) -> Rows:
     """The rows less the median of their class, in columns of about the same mean square.
 
     Planted rows differ from the class that they are said to belong to more than from the table as a
@@ -137,6 +146,8 @@ def around_class_medians(rows: FloatArray, labels: FloatArray) -> FloatArray:
            [ 1.38],
            [ 0.  ]])
     """
+    if isinstance(rows, DeviceRows):
+        return _around_class_medians_elsewhere(rows, labels)
     centered, squares = np.empty_like(rows), np.empty(rows.shape[1])
     blocks = [slice(j, j + COLUMNS_PER_BLOCK) for j in range(0, squares.size, COLUMNS_PER_BLOCK)]
     members = [np.flatnonzero(labels == sign) for sign in np.unique(labels)]
@@ -149,6 +160,21 @@ def around_class_medians(rows: FloatArray, labels: FloatArray) -> FloatArray:
         squares[block] = np.square(centered[:, block]).mean(axis=0)
     centered /= np.sqrt(squares + LEAST_SHARE * (squares.max(initial=0.0) or 1.0))
     return centered
+
+
+def _around_class_medians_elsewhere(rows: DeviceRows, labels: FloatArray) -> DeviceRows:
+    """The same for rows on a device, which has room for copies."""
+    table, xp = rows.array, namespace_of(rows.array)
+    centered = table
+    for sign in np.unique(labels):
+        is_member = labels == sign
+        medians = column_medians(take(table, np.flatnonzero(is_member)))
+        other = table - like(medians, table)[None, :]
+        centered = xp.where(like(is_member[:, None], table), other, centered)
+    centered /= largest_magnitude(centered) or 1.0
+    squares = to_host(xp.mean(xp.square(centered), axis=0))
+    centered /= like(np.sqrt(squares + LEAST_SHARE * (squares.max() or 1.0)), table)[None, :]
+    return DeviceRows(centered)
 
 
 def _remove(rows: Rows, phase: Phase) -> OutlierRemoval:

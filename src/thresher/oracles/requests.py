@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from thresher.arrays import DeviceRows
 from thresher.geometry import Band
 from thresher.validation import Rows, check_count, check_rows, refuse_masked
 
@@ -146,6 +147,8 @@ def check_ids(ids: object) -> IdArray:
 
 
 def _rows_or_none(X: Any) -> Rows:
+    if isinstance(X, DeviceRows):
+        return X
     if not sp.issparse(X):
         refuse_masked(X, "X")
         X = np.asarray(X)

@@ -9,6 +9,7 @@ records.py            a preparation as plain values, for model files
 """
 
 from thresher.preparation.columns import RawColumn, RawNumbers, RawTexts, columns_of
+from thresher.preparation.decisions import IDS
 from thresher.preparation.kinds import ColumnPreparation, LeftOut, Numbers
 from thresher.preparation.table_preparation import (
     CellReader,
@@ -18,6 +19,7 @@ from thresher.preparation.table_preparation import (
 )
 
 __all__ = [
+    "IDS",
     "CellReader",
     "ColumnPreparation",
     "Filled",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from thresher.memory import require_memory
 from thresher.preparation.cells import (
     DATE_ORDERS,
     Meaning,
@@ -25,6 +26,7 @@ from thresher.preparation.kinds import (
     Dates,
     LeftOut,
     Numbers,
+    Pairs,
     Times,
     Words,
 )
@@ -40,6 +42,9 @@ ID_NAME = re.compile(r"(?:^|.*[\s_.-])(?:id|uuid|guid|key|index|rowid)|.*[a-z](?
 WORDS_PER_TEXT = 3  # on average, of a column of sentences
 SENTENCE_SHARE, SENTENCES = 0.3, 20  # distinct texts among the cells of such a column
 MAX_WORDS = 500
+MAX_CELLS = 100_000  # from which words are chosen; of a longer column, every second, third, …
+BYTES_PER_CHARACTER = 40  # of texts whose words are counted, even if all of them differ
+IDS = "looks like ids"
 MAX_VALUES = 10_000  # distinct values of a category
 
 
@@ -52,8 +57,8 @@ def decide(column: RawColumn) -> ColumnPreparation:
     >>> decide(RawTexts.of("visits", ["unknown", *visits]))
     Numbers(name='visits', seen="numbers, also 'unknown'", n_missing=0, n_stray=1,
             median=29.5)
-    >>> decide(RawTexts.of("city", 10 * ["Bonn", "Köln"])).feature_names
-    ['city=Bonn', 'city=Köln']
+    >>> decide(RawTexts.of("city", 10 * ["Bonn", "Köln", "Ulm"])).feature_names
+    ['city=Bonn', 'city=Köln', 'city=Ulm']
     >>> decide(RawTexts.of("city", [f"x{number}" for number in range(30)])).done
     'left out: looks like ids'
     """
@@ -93,7 +98,7 @@ def _left_out(column: RawColumn, values: FloatArray) -> LeftOut | None:
     if (values == values[0]).all():
         return LeftOut(column.name, "one value", 0, 0, "constant")
     if numbers_rows(column.name, values):
-        return LeftOut(column.name, "distinct integers", 0, 0, "looks like ids")
+        return LeftOut(column.name, "distinct integers", 0, 0, IDS)
     return None
 
 
@@ -181,11 +186,14 @@ def _sentences(column: RawTexts) -> ColumnPreparation | None:
     n_words = np.array([len(text.split()) for text in column.texts])
     if float(n_words.mean()) < WORDS_PER_TEXT:
         return None
-    vectorizer = TfidfVectorizer(min_df=2, max_features=MAX_WORDS)
+    codes = column.codes[:: ceil(column.n_rows / MAX_CELLS)]
+    n_characters = sum(len(text) for text in column.texts) + 8 * codes.size
+    require_memory(BYTES_PER_CHARACTER * n_characters, f"the words of column {column.name!r}")
     cells = [*column.texts, ""]
+    vectorizer = TfidfVectorizer(min_df=_frequent(codes.size), max_features=MAX_WORDS)
     try:
-        vectorizer.fit(cells[code] for code in column.codes)
-    except ValueError:  # no word occurs twice
+        vectorizer.fit(cells[code] for code in codes)
+    except ValueError:  # no word is frequent
         return None
     vocabulary = tuple(vectorizer.get_feature_names_out().tolist())
     n_missing = int(column.missing.sum())
@@ -199,11 +207,25 @@ def _ids(column: RawTexts) -> ColumnPreparation | None:
     if n_cells < ID_ROWS or len(column.texts) < ID_SHARE * n_cells:
         return None
     seen = f"text, {count(len(column.texts), 'value')}"
-    return LeftOut(column.name, seen, n_missing, 0, "looks like ids")
+    return LeftOut(column.name, seen, n_missing, 0, IDS)
+
+
+def _pairs(column: RawTexts) -> ColumnPreparation | None:
+    values = sorted({spelled(text) for text in column.texts})
+    if len(values) != 2 or min(column.counts) < _frequent(column.n_rows):
+        return None
+    pair = Pairs(column.name, "", 0, 0, 0.0, *values)
+    seen, found = "text, 2 values", pair.values_of(column)
+    return _numbers(Pairs, column, found, seen, first=pair.first, second=pair.second)
+
+
+def _frequent(n_rows: int) -> int:
+    """The number of rows that a frequent value or word has."""
+    return max(RARE_ROWS, ceil(RARE_SHARE * n_rows))
 
 
 def _categories(column: RawTexts) -> ColumnPreparation:
-    n_missing, least = int(column.missing.sum()), max(RARE_ROWS, ceil(RARE_SHARE * column.n_rows))
+    n_missing, least = int(column.missing.sum()), _frequent(column.n_rows)
     counts: dict[str, int] = {"": n_missing} if n_missing >= least else {}
     for text, times in zip(column.texts, column.counts):
         value = spelled(text)
@@ -228,6 +250,7 @@ _RULES: tuple[Callable[[RawTexts], ColumnPreparation | None], ...] = (
     _dates,
     _sentences,
     _ids,
+    _pairs,
     _categories,
 )
 

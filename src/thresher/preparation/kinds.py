@@ -134,6 +134,37 @@ class Booleans(Numbers):
 
 
 @dataclass(frozen=True)
+class Pairs(Numbers):
+    """A column of two values, of which the second is 1.
+
+    Examples
+    --------
+    >>> column = Pairs("sex", "text", 0, 0, 0.0, first="f", second="m")
+    >>> column.feature_names, column.values_of(RawTexts.of("sex", ["m", "f", "?"])).tolist()
+    (['sex=m'], [1.0, 0.0, nan])
+    """
+
+    kind = "pairs"
+    _use = "1 column"
+
+    first: str
+    second: str
+
+    @property
+    def meaning(self) -> Meaning:
+        values = {self.first: 0.0, self.second: 1.0}
+        return lambda text: values.get(spelled(text), np.nan)
+
+    @property
+    def feature_names(self) -> list[str]:
+        return [f"{self.name}={self.second}"]
+
+    def values_of(self, column: RawColumn) -> FloatArray:
+        """1 for the second value, 0 for the first, NaN for what is missing or neither."""
+        return super().values_of(column.as_texts())
+
+
+@dataclass(frozen=True)
 class Times(Numbers):
     """A column of times of day."""
 
@@ -291,7 +322,7 @@ class Words(ColumnPreparation):
 
 
 KINDS: dict[str, type[ColumnPreparation]] = {
-    kind.kind: kind for kind in (LeftOut, Numbers, Booleans, Times, Dates, Categories, Words)
+    kind.kind: kind for kind in (LeftOut, Numbers, Booleans, Pairs, Times, Dates, Categories, Words)
 }
 
 

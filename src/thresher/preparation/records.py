@@ -5,7 +5,15 @@ from dataclasses import asdict, fields
 from typing import Any, get_type_hints
 
 from thresher.preparation.cells import DATE_ORDERS, LARGEST
-from thresher.preparation.kinds import KINDS, Categories, ColumnPreparation, Dates, Numbers, Words
+from thresher.preparation.kinds import (
+    KINDS,
+    Categories,
+    ColumnPreparation,
+    Dates,
+    Numbers,
+    Pairs,
+    Words,
+)
 from thresher.preparation.table_preparation import TablePreparation
 from thresher.validation import check_count, check_number
 
@@ -78,6 +86,8 @@ def _refuse_contradictions(column: ColumnPreparation, place: str) -> None:
         raise ValueError(f"{place}.median must be at most {LARGEST:g}")
     if isinstance(column, Dates) and column.order not in DATE_ORDERS:
         raise ValueError(f"{place}.order must be one of {', '.join(DATE_ORDERS)}")
+    if isinstance(column, Pairs) and column.first == column.second:
+        raise ValueError(f"{place} must have two values")
     if isinstance(column, Categories):
         values = (*column.values, *column.rare)
         if not column.values or len(set(values)) < len(values):

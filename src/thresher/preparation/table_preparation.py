@@ -27,7 +27,9 @@ from thresher.preparation.kinds import (
 )
 from thresher.validation import FloatArray, Rows
 
+MAX_DENSE = 10**8  # numbers; a larger table with words is sparse, and its columns are not centered
 COPIES = 3  # of the prepared rows: the parts, the whole, and one on the way
+BYTES_PER_CHARACTER = 8  # of texts whose words are looked up
 Kind = TypeVar("Kind", bound=ColumnPreparation)
 
 
@@ -138,7 +140,7 @@ class TablePreparation:
     # -- rows --------------------------------------------------------------------------------
 
     def prepare(self, columns: Mapping[str, RawColumn]) -> PreparedRows:
-        """The table of numbers, dense unless there are words, with what was filled in.
+        """The table of numbers, dense unless it is large and has words, with what was filled in.
 
         Parameters
         ----------
@@ -146,7 +148,10 @@ class TablePreparation:
         """
         filled = Filled()
         n_rows = next((column.n_rows for column in columns.values()), 0)
-        width = len(self.feature_names) - sum(len(column.vocabulary) for column in self.words)
+        width = len(self.feature_names)
+        is_sparse = bool(self.words) and n_rows * width > MAX_DENSE
+        if is_sparse:
+            width -= sum(len(column.vocabulary) for column in self.words)
         require_memory(8 * COPIES * n_rows * width, f"{n_rows:,} × {width:,} prepared numbers")
         blocks: list[Any] = [self._number_block(columns, filled)] if self.numbers else []
         for category in self.categories:
@@ -159,8 +164,10 @@ class TablePreparation:
         for column in self.words:
             texts = column.texts_of(columns[column.name])
             _note(filled.missing, column.name, int(columns[column.name].missing.sum()))
+            n_characters = sum(map(len, texts.texts))
+            require_memory(BYTES_PER_CHARACTER * n_characters, f"the words of {column.name!r}")
             blocks.append(encoded(column.vectorizer(), texts, list(texts.texts)))
-        return PreparedRows(_joined(blocks, is_sparse=bool(self.words)), filled)
+        return PreparedRows(_joined(blocks, is_sparse=is_sparse), filled)
 
     def _number_block(self, columns: Mapping[str, RawColumn], filled: Filled) -> FloatArray:
         values = [column.values_of(columns[column.name]) for column in self.numbers]

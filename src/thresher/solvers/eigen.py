@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from thresher.arrays import Array, cast, is_foreign, like, namespace_of, norm, to_host, zeros
+from thresher.arrays import Array, is_foreign, like, namespace_of, to_host, zeros
 from thresher.validation import FloatArray
 
 Floats = NDArray[np.floating[Any]]
@@ -63,25 +63,53 @@ def top_eigenpair(matrix: Array, *, n_steps: int = 16) -> tuple[float, Floats]:
     if d <= DENSE_SIZE:
         values, vectors = np.linalg.eigh(to_host(matrix))
         return float(values[-1]), vectors[:, -1]
-    basis = zeros((n_steps, d), matrix, dtype=matrix.dtype)
+    if is_foreign(matrix):
+        return _top_eigenpair_elsewhere(matrix, n_steps)
+    basis = np.zeros((n_steps, d), dtype=matrix.dtype)
     diagonal, off_diagonal = np.zeros(n_steps), np.zeros(n_steps)
     start = np.random.default_rng(0).standard_normal(d)
-    vector: Any = cast(like(start / np.linalg.norm(start), matrix), matrix.dtype)
+    vector: Any = (start / np.linalg.norm(start)).astype(matrix.dtype)
     size = n_steps
     for k in range(n_steps):
-        basis[k, :] = vector
+        basis[k] = vector
         image: Any = matrix @ vector
         diagonal[k] = float(vector @ image)
         for _ in range(2):
-            image -= (basis[: k + 1, :] @ image) @ basis[: k + 1, :]
-        length = norm(image)
-        if length <= 1e-6 * max(abs(diagonal[k]), float(np.abs(diagonal).max())):
+            image -= (basis[: k + 1] @ image) @ basis[: k + 1]
+        norm = float(np.linalg.norm(image))
+        if norm <= 1e-6 * max(abs(diagonal[k]), float(np.abs(diagonal).max())):
             size = k + 1
             break
-        off_diagonal[k] = length
-        vector = cast(image / length, matrix.dtype)
-    tridiagonal = np.diag(diagonal[:size])
-    tridiagonal += np.diag(off_diagonal[: size - 1], 1) + np.diag(off_diagonal[: size - 1], -1)
+        off_diagonal[k] = norm
+        vector = (image / norm).astype(matrix.dtype)
+    value, mixture = _top_of_tridiagonal(diagonal[:size], off_diagonal[: size - 1])
+    return value, mixture.astype(matrix.dtype) @ basis[:size]
+
+
+def _top_eigenpair_elsewhere(matrix: Array, n_steps: int) -> tuple[float, Floats]:
+    """The same on a device, in double precision: nothing is waited for before the last step."""
+    xp, d = namespace_of(matrix), matrix.shape[0]
+    start = np.random.default_rng(0).standard_normal(d)
+    vector, basis = like(start / np.linalg.norm(start), matrix), zeros((n_steps, d), matrix)
+    products, lengths = [], []
+    with np.errstate(all="ignore"):
+        for k in range(n_steps):
+            basis[k, :] = vector
+            image = matrix @ vector
+            products.append(vector @ image)
+            for _ in range(2):
+                image = image - (basis[: k + 1, :] @ image) @ basis[: k + 1, :]
+            lengths.append(xp.linalg.vector_norm(image))
+            vector = image / lengths[-1]
+    diagonal, off_diagonal = to_host(xp.stack(products)), to_host(xp.stack(lengths))
+    # Where the vectors span what the matrix makes of them, later steps mean nothing.
+    ended = np.flatnonzero(~(off_diagonal > 1e-6 * np.maximum.accumulate(np.abs(diagonal))))
+    size = int(ended[0]) + 1 if ended.size else n_steps
+    value, mixture = _top_of_tridiagonal(diagonal[:size], off_diagonal[: size - 1])
+    return value, to_host(like(mixture, matrix) @ basis[:size, :])
+
+
+def _top_of_tridiagonal(diagonal: Floats, off_diagonal: Floats) -> tuple[float, Floats]:
+    tridiagonal = np.diag(diagonal) + np.diag(off_diagonal, 1) + np.diag(off_diagonal, -1)
     values, vectors = np.linalg.eigh(tridiagonal)
-    top = cast(like(vectors[:, -1], matrix), matrix.dtype)
-    return float(values[-1]), to_host(top @ basis[:size, :])
+    return float(values[-1]), vectors[:, -1]

@@ -25,7 +25,6 @@ from thresher.table_files.columns import (
     ColumnSummary,
     Feature,
     Roles,
-    all_features,
     assign_roles,
     refuse_unusable,
     wanted_features,
@@ -42,7 +41,6 @@ from thresher.validation import FloatArray
 CELLS_AT_ONCE = 2**19
 BYTES_AT_ONCE = 2**26  # of rows that have long cells
 BATCHES_AT_ONCE = 6  # as they are read, as numbers, and with gaps
-NUMBERS_ONLY: tuple[Kind, ...] = ()
 
 
 class BatchFile:
@@ -77,10 +75,10 @@ def _read(file: BatchFile) -> LabeledTable:
     if request.features is not None:
         known = [name for name in file.names if name != roles.label]
         wanted = wanted_features(request.features, known, one_hot=request.one_hot)
-    survey = Survey(file, roles, _expected(roles, request, wanted), len(wanted or roles.others))
+    survey = Survey(file, roles, _expected(roles, wanted), len(wanted or roles.others))
     y, ids = survey.labels(), survey.ids()
     refuse_unusable(survey.columns, file.place)
-    features = wanted or all_features(survey.columns)
+    features = wanted or [Feature(name, name) for name in roles.others]
     X = filled(file, features, survey.n_rows)
     names = [feature.name for feature in features]
     refuse_bad_numbers(X, names, file.place)
@@ -88,16 +86,12 @@ def _read(file: BatchFile) -> LabeledTable:
     return LabeledTable(X, y, names, ids, roles.label)
 
 
-def _expected(
-    roles: Roles, request: TableRequest, wanted: list[Feature] | None
-) -> list[ColumnSummary]:
+def _expected(roles: Roles, wanted: list[Feature] | None) -> list[ColumnSummary]:
     """The columns to be looked at, with what each may hold."""
     if wanted is None:
-        allowed = dict.fromkeys(roles.others, (Kind.TEXT,) if request.one_hot else NUMBERS_ONLY)
-    else:
-        one_hot = {f.column: f.value is not None for f in wanted}
-        allowed = {c: (Kind.TEXT, Kind.DATE) if one_hot[c] else NUMBERS_ONLY for c in one_hot}
-    return [ColumnSummary(name, allowed[name], request.one_hot) for name in allowed]
+        return [ColumnSummary(name) for name in roles.others]
+    one_hot = {f.column: f.value is not None for f in wanted}
+    return [ColumnSummary(c, (Kind.TEXT, Kind.DATE) if one_hot[c] else ()) for c in one_hot]
 
 
 class Survey:

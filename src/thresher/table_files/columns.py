@@ -3,17 +3,16 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from thresher.table_files.arrow_cells import Kind, as_texts, first_text, is_text, look_at, plain
+from thresher.table_files.arrow_cells import Kind, first_text, look_at, plain
 from thresher.table_files.table import Place, Refusal, TableRequest, bad_values
 from thresher.wording import count, nearest, quoted, shortened
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # which pandas writes into Parquet files
-MAX_VALUES = 100  # distinct texts that a column may have to become one-hot
 
 # -- labels and ids ----------------------------------------------------------------------------
 
@@ -103,7 +102,6 @@ class ColumnSummary:
     ----------
     name : of the column
     allowed : what it may hold besides numbers, true and false
-    collect : whether the distinct texts are wanted
 
     Examples
     --------
@@ -117,12 +115,10 @@ class ColumnSummary:
 
     name: str
     allowed: tuple[Kind, ...] = ()
-    collect: bool = False
     kind: Kind | None = None
     example: tuple[int, str] = (0, "")  # row and content of the first cell that is not a number
     n_missing: int = 0
     first_missing: int = 0
-    values: set[str] = field(default_factory=set)
 
     def add(self, array: Any, *, first_row: int) -> None:
         """Take note of the next piece of the column."""
@@ -137,8 +133,6 @@ class ColumnSummary:
         if piece.kind is not None:
             mixed = self.kind not in (None, piece.kind)
             self.kind = Kind.TEXT if mixed else piece.kind
-        if self.collect and is_text(array) and len(self.values) <= MAX_VALUES:
-            self.values.update(as_texts(array).unique().drop_null().to_pylist())
 
 
 WHAT_TO_DO = {
@@ -212,25 +206,3 @@ def _feature(name: str, known: set[str], *, one_hot: bool) -> Feature | None:
         if name[: sign.start()] in known:
             return Feature(name, name[: sign.start()], name[sign.end() :])
     return None
-
-
-def all_features(columns: Sequence[ColumnSummary]) -> list[Feature]:
-    """One feature for each column of numbers, and one for each value of each column of text."""
-    many = [c.name for c in columns if c.kind is Kind.TEXT and len(c.values) > MAX_VALUES]
-    if many:
-        raise Refusal(
-            f"has text columns with more than {MAX_VALUES} distinct values: {quoted(many)}",
-            advice="drop them, group their values, or use one as the id column",
-        )
-    features: list[Feature] = []
-    for column in columns:
-        values = sorted(column.values) if column.kind is Kind.TEXT else [None]
-        names = [column.name if value is None else f"{column.name}={value}" for value in values]
-        features += [Feature(name, column.name, value) for name, value in zip(names, values)]
-    repeated = [name for name, times in Counter(f.name for f in features).items() if times > 1]
-    if repeated:
-        raise Refusal(
-            f"has one-hot columns with the names of other columns: {quoted(repeated, limit=10)}",
-            advice="rename those columns",
-        )
-    return features

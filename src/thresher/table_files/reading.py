@@ -76,10 +76,10 @@ def read_table(
     label : the label column; the last column if None. svmlight and NPZ have labels of their own
     id_column : a column that identifies the rows and is not a feature (in an NPZ file: another
         array). Without it, ids are row numbers from 0
-    one_hot : turn a text column into one column of 0 and 1 per value, called `column=value`, in
-        sorted order of the values; at most 100 distinct values
+    one_hot : for models of earlier versions: a feature `column=value` is 1 where the column has
+        this value, and 0 elsewhere
     features : for prediction: the columns that X must have, in this order. Other columns are left
-        out; a text that is none of the values named here is 0 in all of them
+        out
     with_labels : if False, no labels are read; a column named by `label` is left out
     text_format : of CSV and TSV files; by default UTF-8, with decimal points, commas in CSV files
         and tabs in TSV files
