@@ -93,12 +93,6 @@ def make_model(method: str, noise_rate: float, seed: int) -> Any:
     return make_learner(method, noise_rate, seed)
 
 
-def missing_methods(methods: Iterable[str]) -> list[str]:
-    """Those of the methods that this version of Thresher does not have."""
-    has_trusted = hasattr(thresher, "TrustedClassifier")
-    return [name for name in methods if name in TRUSTED and not has_trusted]
-
-
 def measure(fit: Fit, data_dir: str, limits: Limits) -> Record:
     """The record of a fit; any exception is its outcome."""
     try:
@@ -274,17 +268,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _available_fits(options: argparse.Namespace) -> list[Fit]:
-    """The fits that are asked for, without tables and methods that are not there."""
+    """The fits that are asked for, without tables that are not there."""
     tables = [name for name in options.tables if find_table(options.data_dir, name) is not None]
     for name in options.tables:
         if name not in tables:
             print(f"skipped, not in {options.data_dir}: {name}", file=sys.stderr)
     selection = Selection(tables, options.attacks, options.methods, options.seeds)
-    fits = list(selection.fits())
-    absent = missing_methods(dict.fromkeys(fit.method for fit in fits))
-    for name in absent:
-        print(f"skipped, this version has no TrustedClassifier: {name}", file=sys.stderr)
-    return [fit for fit in fits if fit.method not in absent]
+    return list(selection.fits())
 
 
 def _parser() -> argparse.ArgumentParser:

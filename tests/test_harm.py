@@ -197,13 +197,6 @@ def test_without_a_data_folder_it_says_what_belongs_there(capsys: pytest.Capture
     assert "--data-dir must name a folder with spambase.npz" in capsys.readouterr().err
 
 
-def test_methods_that_this_version_lacks_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(harm.thresher, "TrustedClassifier", raising=False)
-    assert harm.missing_methods(harm.METHODS) == ["trusted-forest", "trusted-boosting"]
-    monkeypatch.setattr(harm.thresher, "TrustedClassifier", object, raising=False)
-    assert harm.missing_methods(harm.METHODS) == []
-
-
 @pytest.mark.slow
 def test_fits_run_in_processes(tmp_path: Path, folder: str) -> None:
     out = tmp_path / "records.jsonl"

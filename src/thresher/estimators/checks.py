@@ -86,6 +86,14 @@ class Settings:
             seed=seed_from(estimator.random_state),
         )
 
+    def on_device(self) -> Self:
+        """The settings for rows on a device, which never leave it as a whole."""
+        if self.final_fit == "penalized":
+            raise ValueError(
+                'final_fit="penalized" needs rows in NumPy arrays; for rows on a device use "hinge"'
+            )
+        return replace(self, final_fit="hinge", max_columns=sys.maxsize)
+
     def schedule_for(self, rows: Rows) -> PracticalSchedule:
         """The schedule; the default one gives up somewhat more of sparse rows.
 

@@ -142,7 +142,8 @@ class HalfspaceClassifier(FittedHalfspace):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d). An array of CuPy or Torch is worked
-            on where it is; what is fitted are NumPy arrays
+            on where it is, with all its columns and "hinge" as the final fit; what is fitted are
+            NumPy arrays
         y : (n,) labels of two classes
 
         Raises
@@ -152,8 +153,9 @@ class HalfspaceClassifier(FittedHalfspace):
         NotEnoughMemory
             The fit would need too much memory; the message says how many rows would fit.
         """
-        settings = Settings.of(self)
-        check = check_device_table if is_foreign(X) else check_training_table
+        settings, check = Settings.of(self), check_training_table
+        if is_foreign(X):
+            settings, check = settings.on_device(), check_device_table
         rows, labels = check(self, X, y)
         report = FitReport(self, X, y)
         self._learn(

@@ -11,7 +11,6 @@ from thresher.experiments.arena.processes import Execute, workers
 from thresher.experiments.arena.run import NAME, FlatRecord, RecordFile, Run, latest_records
 from thresher.experiments.arena.sweep import Sweep
 from thresher.files import write_text
-from thresher.table_files import find_table
 from thresher.validation import check_count
 
 Observer: TypeAlias = Callable[[FlatRecord | None, int], object]
@@ -85,6 +84,10 @@ def missing_tables(sweep: Sweep, data_dir: str | Path | None) -> list[str]:
     """The tables of the sweep that the folder does not have."""
     if data_dir is None:
         return sweep.tables
+    if not sweep.tables:
+        return []
+    from thresher.table_files import find_table  # scikit-learn takes a second
+
     return [name for name in sweep.tables if find_table(data_dir, name) is None]
 
 
