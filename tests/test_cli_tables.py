@@ -277,9 +277,10 @@ def test_texts_become_categories_in_learning_and_in_prediction(folder, call_cli)
     assert refused.returncode == 1
     assert "'color'" in refused.stderr
     assert "omit --strict" in refused.stderr
-    done = call_cli("learn c.csv --sparsity 1 --out m.json", folder)
+    done = call_cli("learn c.csv --sparsity 1 --out m.json --report r.html", folder)
     assert done.returncode == 0
     assert re.search(r"^  color +text, 3 values +3 columns", done.stdout, re.M)
+    assert "text, 3 values" in (folder / "r.html").read_text()
     (folder / "n.csv").write_text("other,color,x\n1,red,1\n1,blue,\n1,purple,0\n1,,x\n")
     done = call_cli("predict m.json n.csv --out p.csv", folder)
     assert done.returncode == 0

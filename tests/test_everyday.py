@@ -119,10 +119,10 @@ def test_the_error_is_within_a_point_of_a_pipeline_written_by_hand(
     printed = run("predict model.json {} {} --out answers.csv", tmp_path / "new" / file.name)
     by_hand = float(np.mean(file.predicted_by_hand(learned, new) != new[LABEL].to_numpy()))
     ours = float(re.search(r"error ([\d.]+)%", printed)[1]) / 100
-    print(f"{file.name}: by hand {by_hand:.2%}, thresher {ours:.2%}")
     assert ours <= by_hand + 0.01
     model = load_model(tmp_path / "model.json")
     answers = [line.split(",")[2] for line in (tmp_path / "answers.csv").read_text().splitlines()]
     assert model.to_sklearn().predict(new).tolist() == answers[1:]
     run("audit {} {} --out weights.csv", tmp_path / file.name)
     assert len((tmp_path / "weights.csv").read_text().splitlines()) == len(learned) + 1
+    print(f"{file.name}: by hand {by_hand:.2%}, thresher {ours:.2%}")

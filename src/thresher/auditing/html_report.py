@@ -7,6 +7,7 @@ from typing import Any
 
 from thresher.auditing import contents
 from thresher.auditing.examination import LOOKS_PLANTED, Findings
+from thresher.auditing.preparation_report import preparation_table
 from thresher.displays import FeaturesDisplay, PhasesDisplay, TrustDisplay
 from thresher.files import write_text
 from thresher.rendering import html
@@ -41,6 +42,7 @@ def make_page(findings: Findings) -> str:
         ),
         element("h2", "Phase by phase"),
         *_phases(findings),
+        *_columns(findings),
         element("h2", "Settings"),
         html.definitions(_settings(findings)),
     ]
@@ -126,6 +128,12 @@ def _phases(findings: Findings) -> Iterable[Html]:
         "Rows of each phase",
     )
     yield _shown(contents.phases_table(findings), label="phases")
+
+
+def _columns(findings: Findings) -> Iterable[Html]:
+    if findings.table.preparation is not None:
+        yield element("h2", "What was done with the columns")
+        yield _shown(preparation_table(findings.table.preparation), label="columns of the file")
 
 
 def _settings(findings: Findings) -> list[tuple[str, str]]:

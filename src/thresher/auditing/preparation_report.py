@@ -1,6 +1,8 @@
 """What was done with the columns of a file, in words."""
 
+import shlex
 import textwrap
+from dataclasses import replace
 
 from thresher.preparation import IDS, Filled, Numbers, TablePreparation
 from thresher.rendering.text import Column, format_columns
@@ -9,7 +11,7 @@ from thresher.wording import count, one_line, quoted, some
 
 MAX_COLUMNS = 5  # that are named in a sentence
 MAX_LINES = 40  # of the table
-WIDTHS = (18, 22, 29)  # characters of its cells
+WIDTHS = (15, 20, 27, 9, 9)  # characters of its cells
 
 
 def describe_preparation(table: LabeledTable) -> str:
@@ -24,25 +26,32 @@ def describe_preparation(table: LabeledTable) -> str:
 
 
 def _columns(preparation: TablePreparation) -> str:
-    plain = [c for c in preparation.columns if type(c) is Numbers and not c.has_gaps]
-    others = [c for c in preparation.columns if c not in plain]
-    shown = others[:MAX_LINES]
-    names, seen, done = WIDTHS
-    lines = format_columns(
-        [
-            Column("column", [one_line(column.name, names) for column in shown], "<"),
-            Column("what was seen", [one_line(column.seen, seen) for column in shown], "<"),
-            Column("what was done", [one_line(column.done, done) for column in shown], "<"),
-            Column("missing", [count(column.n_missing) for column in shown]),
-            Column("stray", [count(column.n_stray) for column in shown]),
-        ],
-        gap=1,
-    )
-    more = f"\nand {len(others) - len(shown):,} more" if len(others) > len(shown) else ""
-    ids = [c.name for c in preparation.left_out if c.reason == IDS][:1]
-    hint = "".join(f"\nTo name rows by {name!r}, pass --id-column {name}." for name in ids)
-    used = f"\n{count(len(plain), 'column')} of complete numbers." if plain else ""
-    return textwrap.indent(f"{lines}{more}", "  ") + used + hint
+    shown = preparation_table(preparation)
+    n_others = len(shown[0].cells)
+    n_plain = len(preparation.columns) - n_others
+    short = [
+        replace(column, cells=[one_line(cell, width) for cell in column.cells[:MAX_LINES]])
+        for column, width in zip(shown, WIDTHS)
+    ]
+    more = f"\nand {n_others - MAX_LINES:,} more" if n_others > MAX_LINES else ""
+    text = textwrap.indent(f"{format_columns(short, gap=1)}{more}", "  ")
+    if n_plain:
+        text += f"\n{count(n_plain, 'column')} of complete numbers."
+    if ids := [column.name for column in preparation.left_out if column.reason == IDS]:
+        text += f"\nTo name rows by {ids[0]!r}, pass --id-column {shlex.quote(ids[0])}."
+    return text
+
+
+def preparation_table(preparation: TablePreparation) -> list[Column]:
+    """What was seen and done, a line for each column that is not one of complete numbers."""
+    others = [c for c in preparation.columns if type(c) is not Numbers or c.has_gaps]
+    return [
+        Column("column", [column.name for column in others], "<"),
+        Column("what was seen", [column.seen for column in others], "<"),
+        Column("what was done", [column.done for column in others], "<"),
+        Column("missing", [count(column.n_missing) for column in others]),
+        Column("stray", [count(column.n_stray) for column in others]),
+    ]
 
 
 def describe_filled(filled: Filled) -> list[str]:
