@@ -18,6 +18,7 @@ from thresher.learning import PracticalSchedule, TheorySchedule, journal
 from thresher.learning.journal import (
     Journal,
     RecordedDraw,
+    RunFile,
     SavedRun,
     checksum,
     load_journal,
@@ -106,6 +107,25 @@ def test_a_journal_counts_what_was_drawn_and_begins_empty() -> None:
     assert Journal(seed=2).draws == []
 
 
+SAME = Journal(4, [RecordedDraw.of(DRAW, keep_rows=False)], {3: 1.0})
+
+
+@pytest.mark.parametrize(
+    ("seed", "ids", "rows", "is_taken"),
+    [(4, [3, 8], 1, True), (5, [3, 8], 1, False), (4, [3, 9], 1, False), (4, [3, 8], 2, False)],
+)
+def test_only_answers_of_the_same_run_are_taken_over(
+    seed: int, ids: list[int], rows: int, is_taken: bool
+) -> None:
+    first = RecordedDraw.of(Draw(ids=ids, X=rows * DRAW.X, n_drawn=9), keep_rows=False)
+    later = RecordedDraw.of(SPARSE, keep_rows=False)
+    record = Journal(SAME.seed, [*SAME.draws], {**SAME.labels})
+    record.add(Journal(seed, [first, later], {5: -1.0}))
+    assert (len(record.draws), record.labels) == (
+        (2, {3: 1.0, 5: -1.0}) if is_taken else (1, {3: 1.0})
+    )
+
+
 # -- files -----------------------------------------------------------------------------------
 
 
@@ -167,6 +187,81 @@ def test_what_the_system_refuses_is_not_called_damaged(
     monkeypatch.setattr(journal, "_parse", refuse)
     with pytest.raises(error, match="refused"):
         load_journal(saved(tmp_path / "run.npz"))
+
+
+@pytest.mark.parametrize("ids", [[3, 98, 99], [98, 99, 3]])
+def test_a_label_of_a_row_that_was_never_drawn_is_named(tmp_path: Path, ids: list[int]) -> None:
+    labels = {"label_ids": np.array(ids), "label_values": np.ones(3)}
+    with pytest.raises(DamagedFile, match="id 98 has a label but was never drawn"):
+        load_journal(changed(saved(tmp_path / "run.npz"), lambda _: None, **labels))
+
+
+@pytest.mark.parametrize("labels", [{3: 1.0}, {3: 1.0, 8: -1.0}])
+def test_a_run_without_draws_has_no_labels(tmp_path: Path, labels: dict[int, float]) -> None:
+    save_journal(tmp_path / "run.npz", Journal(4, [], labels), TASK, PracticalSchedule())
+    with pytest.raises(DamagedFile, match="id 3 has a label but was never drawn"):
+        load_journal(tmp_path / "run.npz")
+
+
+def test_rows_of_another_width_are_damaged(tmp_path: Path) -> None:
+    path = saved(tmp_path / "run.npz")
+    with pytest.raises(DamagedFile, match="draw0 has 3 features, the run 2"):
+        load_journal(changed(path, lambda _: None, **{"draw0.X": np.ones((2, 3))}))
+
+
+@pytest.mark.parametrize(("number", "is_read"), [(0, True), (-1, False)])
+def test_a_checksum_is_not_negative(tmp_path: Path, number: int, is_read: bool) -> None:
+    path = saved(tmp_path / "run.npz", keep_rows=False)
+    changed(path, lambda header: header.update(checksums=[number, 5]))
+    if is_read:
+        assert load_journal(path).journal.draws[0].checksum == number
+        return
+    with pytest.raises(DamagedFile, match="checksum must be at least 0"):
+        load_journal(path)
+
+
+@pytest.mark.parametrize(("seed", "is_read"), [(0, True), (-1, False)])
+def test_a_seed_is_not_negative(tmp_path: Path, seed: int, is_read: bool) -> None:
+    path = changed(saved(tmp_path / "run.npz"), lambda header: header.update(seed=seed))
+    if is_read:
+        assert load_journal(path).journal.seed == seed
+        return
+    with pytest.raises(DamagedFile, match="seed must be at least 0"):
+        load_journal(path)
+
+
+def test_errors_of_others_are_named_and_shortened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Any) -> None:
+        raise KeyError("x" * 500)
+
+    path = tmp_path / "run.npz"
+    path.write_bytes(b"not an archive")
+    with pytest.raises(DamagedFile) as caught:
+        load_journal(path)
+    assert "BadArchive" not in str(caught.value)
+    monkeypatch.setattr(journal, "_parse", fail)
+    with pytest.raises(DamagedFile, match="KeyError: ") as caught:
+        load_journal(saved(path))
+    assert str(caught.value).count("x") == 198  # an ellipsis and a quotation mark are the rest
+
+
+def test_a_file_that_others_have_removed_or_locked_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: Any) -> None:
+        raise PermissionError("locked")
+
+    file = RunFile(saved(tmp_path / "run.npz"))
+    run = file.load()
+    file.path.unlink()
+    file.save(run.journal, run.task, run.schedule)
+    saved(file.path)  # by another process
+    with monkeypatch.context() as patch:
+        patch.setattr(journal, "load_journal", refuse)
+        file.save(Journal(seed=7), run.task, run.schedule)
+    assert file.load().journal.seed == 7
 
 
 # -- schedules -------------------------------------------------------------------------------
