@@ -162,7 +162,12 @@ def verdict(findings: Findings) -> list[str]:
     look = {0: "No row looks", 1: "1 row looks"}.get(n_planted, f"{n_planted:,} rows look")
     least = "The least trusted row" if n_suspects == 1 else f"The {n_suspects:,} least trusted rows"
     share = f"{100 * findings.chosen.noise_rate:.3g}%"
-    return [f"{look} planted (weight below {LOOKS_PLANTED}).", f"{least} ({share} of the table):"]
+    evidence = findings.classifier.evidence_
+    seen = "" if evidence is None else f" {evidence.sentence()}"
+    return [
+        f"{look} planted (weight below {LOOKS_PLANTED}).{seen}",
+        f"{least} ({share} of the table):",
+    ]
 
 
 def describe_group(group: Group) -> str:
@@ -221,6 +226,16 @@ def _among(findings: Findings) -> str:
     """Of which columns the phases speak, if not of all."""
     n_seen, n_columns = findings.classifier.columns_.size, findings.table.X.shape[1]
     return "" if n_seen == n_columns else f" of the {n_seen:,} most promising columns"
+
+
+def final_model(findings: Findings) -> str:
+    """What kind of model was chosen."""
+    fit = findings.classifier.penalized_fit_
+    if fit is None:
+        return "The final model is the last halfspace of Algorithm 1."
+    kind = "logistic regression" if fit.penalty == "L1" else "a support vector machine"
+    certified = "" if fit.is_certified else " It is not certified: the solver stopped early."
+    return f"The final model is {kind} with an {fit.penalty} penalty, on trusted rows.{certified}"
 
 
 def _about_the_model(findings: Findings) -> list[str]:

@@ -78,6 +78,7 @@ def _model(findings: Findings) -> Iterable[Html]:
     summary = element("summary", "All features in the model")
     features = _shown(contents.features_table(findings), label="features of the model")
     yield element("details", summary, features)
+    yield element("p", contents.final_model(findings))
     if len(findings.classifier.path_) > 1:
         yield element("p", "Numbers of features tried in cross-validation:")
         yield _shown(contents.choices_table(findings), label="numbers of features")

@@ -61,7 +61,8 @@ def _held_out(findings: Findings) -> str:
     point, path = findings.chosen, findings.classifier.path_
     lines = [
         f"Held-out error: {point.error:.1%} ± {point.standard_error:.1%} "
-        f"({findings.classifier.cv}-fold cross-validation, rows weighted by trust)"
+        f"({findings.classifier.cv}-fold cross-validation, rows weighted by trust)",
+        _wrapped(contents.final_model(findings)),
     ]
     if len(path) > 1:
         tried = ", ".join(f"{other.sparsity} ({other.error:.1%})" for other in path)
@@ -76,7 +77,8 @@ def _held_out(findings: Findings) -> str:
 
 
 def _suspects(findings: Findings) -> str:
-    head, n_suspects = "\n".join(contents.verdict(findings)), findings.suspects.size
+    head = "\n".join(map(_wrapped, contents.verdict(findings)))
+    n_suspects = findings.suspects.size
     if not n_suspects:
         return head
     return f"{head}\n{_shown(contents.suspects_table(findings, MAX_ROWS), MAX_ROWS, n_suspects)}"

@@ -35,7 +35,7 @@ def _add_table_options(parser: argparse.ArgumentParser, out: str, content: str) 
     planted = "share of rows that may be planted (default: 0.05)"
     add("--noise-rate", type=noise_rate, default=0.05, metavar="N", help=planted)
     add_features = parser.add_mutually_exclusive_group().add_argument
-    most = "maximum number of features, or 'all'"
+    most = "maximum number of features, 'auto' or 'all'"
     add_features("--sparsity", type=choices, metavar="S", help=most)
     tried = "choose S by cross-validation (default: no limit)"
     add_features("--choose", type=choices, nargs="?", const=(), metavar="S,S,...", help=tried)
@@ -101,7 +101,7 @@ def _examine(options: argparse.Namespace) -> "Findings":
 
     return_arrays_at_once()
     if options.sparsity is not None and len(options.sparsity) > 1:
-        raise Misuse("--sparsity takes one number or 'all'; use --choose for several")
+        raise Misuse("--sparsity takes one number, 'auto' or 'all'; use --choose for several")
     _refuse_to_overwrite(options.file, out=options.out, report=options.report)
     if options.one_hot:
         remark = "--one-hot is not needed any more: text columns become categories without it"

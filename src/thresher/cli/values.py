@@ -39,13 +39,16 @@ def noise_rate(text: str) -> float:
     return check_noise_rate(rate)
 
 
+NAMED = ("auto", "all")  # numbers of features with a name
+
+
 def choices(text: str) -> tuple[int | str, ...]:
-    """Numbers of features, or `all`, separated by commas."""
+    """Numbers of features, `auto` or `all`, separated by commas."""
     parts = [part.strip() for part in text.split(",")]
     try:
-        return tuple("all" if part == "all" else whole_number(1)(part) for part in parts)
+        return tuple(part if part in NAMED else whole_number(1)(part) for part in parts)
     except ArgumentTypeError:
-        raise ArgumentTypeError(f"must be 'all' or integers ≥ 1, got {text!r}") from None
+        raise ArgumentTypeError(f"must be 'auto', 'all' or integers ≥ 1, got {text!r}") from None
 
 
 def separator(text: str) -> str:

@@ -40,10 +40,8 @@ class Evidence:
     --------
     >>> Evidence(100, 2000, 0.05, 0.3, 0.4, 6.0, 0.2).stands_out
     False
-    >>> print(Evidence(100, 2000, 0.05, 0.3, 0.4, 6.0, 0.2).sentence())
-    Nothing stands out above what 100 rows and 2,000 columns show by chance. Had 5 planted rows
-    shared a direction over several columns at 6.0 standard deviations from their class,
-    they would have been seen.
+    >>> Evidence(100, 2000, 0.05, 0.3, 0.4, 6.0, 0.2).sentence()
+    'Nothing stands out above what 100 rows and 2,000 columns show by chance. Had 5 planted...'
     """
 
     n_rows: int
@@ -79,8 +77,8 @@ class Evidence:
         if np.isnan(self.distance):
             return said
         return (
-            f"{said} Had {n_planted} planted rows\nshared a direction over several columns at "
-            f"{self.distance:.1f} standard deviations from their class,\nthey would have been seen."
+            f"{said} Had {n_planted} planted rows shared a direction over several columns at "
+            f"{self.distance:.1f} standard deviations from their class, they would have been seen."
         )
 
 
