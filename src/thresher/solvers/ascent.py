@@ -7,6 +7,7 @@ import numpy as np
 
 from thresher.arrays import (
     as_doubles,
+    like,
     namespace_of,
     positive_part,
     put_rows,
@@ -82,10 +83,12 @@ def column_starts(gram: Any, n_starts: int) -> FloatArray:
 
 def distinct(directions: FloatArray, *, max_cosine: float = 0.7) -> list[int]:
     """Indices of the directions that are not nearly parallel to an earlier chosen one."""
-    unit = directions / np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-300)
-    cosines = np.abs(unit @ unit.T)
+    xp = namespace_of(directions)
+    lengths = xp.linalg.vector_norm(directions, axis=1, keepdims=True)
+    unit = directions / like(np.maximum(to_host(lengths), 1e-300), directions)
+    cosines = np.abs(to_host(unit @ unit.T))
     chosen: list[int] = []
-    for i in range(len(directions)):
+    for i in range(len(cosines)):
         if not chosen or cosines[i, chosen].max() < max_cosine:
             chosen.append(i)
     return chosen
