@@ -76,7 +76,9 @@ def column_starts(gram: Any, n_starts: int) -> FloatArray:
         return gram[np.argsort(-mass, kind="stable")[:n_starts]].toarray().astype(np.float64)
     xp, stride = namespace_of(gram), 1 + gram.shape[0] // 150
     level = 2.5 * float(np.median(np.abs(to_host(gram[::stride, ::stride]))))
-    excess = positive_part(xp.abs(gram) - level)
+    excess = xp.abs(gram)
+    excess -= level
+    excess = positive_part(excess)
     mass = to_host(row_dots(excess, excess))
     return as_doubles(take(gram, np.argsort(-mass, kind="stable")[:n_starts]))
 
