@@ -106,7 +106,12 @@ def _times(lib: Library, rows: FloatArray) -> list[Ratio]:
     given = lib.put(rows)
     what = f"removal with {lib.name}, n = {rows.shape[0]}, d = {rows.shape[1]}"
     answers: list[OutlierRemoval] = []
-    seconds = lib.seconds(lambda: answers.append(remove_outliers(given, **SETTING)))
+
+    def remove() -> None:
+        answers.clear()  # a matrix that is kept would have to be made anew
+        answers.append(remove_outliers(given, **SETTING))
+
+    seconds = lib.seconds(remove)
     gram = lib.seconds(lambda: given.T @ given)
     note = f"{seconds:.3g} s, {answers[-1].status}, {answers[-1].n_rounds} rounds"
     answers.clear()
