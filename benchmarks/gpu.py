@@ -1,4 +1,4 @@
-"""The outlier removal on a GPU: seconds, agreement with NumPy, and forgeries refused.
+"""On a GPU: seconds of removals and fits, agreement with NumPy, and forgeries refused.
 
 Measured with CuPy and with Torch, whichever finds a GPU; without one there is nothing to measure.
 """
@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.ratio import Ratio, seconds_of
 from benchmarks.removal import SETTING, clean_rows, planted_rows
-from thresher import certificates
+from thresher import HalfspaceClassifier, certificates
 from thresher.arrays import on_host, to_host
 from thresher.outliers import OutlierRemoval, remove_outliers
 from thresher.streaming import StreamedRows
@@ -27,6 +27,7 @@ LARGE, SMALL = (50_000, 10_000), (8_000, 1_000)
 SECONDS, SECONDS_AIM, SECONDS_FROM_HOST = 0.4, 0.3, 3.5
 SAME = 1e-6  # largest difference of weights from those of NumPy in double precision
 N_INSTANCES = 50
+FITS = ((200_000, 5_000, 15.0), (102, 12_600, 5.0))  # rows, features, seconds
 REPEATS = 5
 
 
@@ -50,6 +51,14 @@ class Library:
         """The values on the GPU."""
         return self.xp.asarray(values, **({"device": "cuda"} if self.name == "torch" else {}))
 
+    def normal(self, n_rows: int, n_features: int) -> Any:
+        """Gaussian rows that were made on the GPU."""
+        if self.name == "cupy":
+            return self.xp.random.default_rng(0).standard_normal((n_rows, n_features))
+        generator = self.xp.Generator("cuda").manual_seed(0)
+        options = {"dtype": self.xp.float64, "device": "cuda", "generator": generator}
+        return self.xp.randn((n_rows, n_features), **options)
+
     def wait(self) -> None:
         """Until everything that was asked of the GPU is done."""
         cuda = self.xp.cuda
@@ -67,20 +76,42 @@ class Library:
 
 
 def measure() -> list[Ratio]:
-    """The ratios of bars G1 (seconds) and G2 (agreement)."""
+    """The ratios of bars G1 (removals), G2 (agreement) and G3 (fits)."""
     libraries = [lib for lib in map(Library, ("cupy", "torch")) if lib.finds_gpu()]
     if not libraries:
         print("gpu: neither CuPy nor Torch finds a GPU, nothing measured", file=sys.stderr)
         return []
     rows, _ = planted_rows(*LARGE)
-    return [r for lib in libraries for r in (*_times(lib, rows), *_agreement(lib))]
+    removals = [r for lib in libraries for r in (*_times(lib, rows), *_agreement(lib))]
+    return removals + [_fit(lib, *case) for lib in libraries for case in FITS]
+
+
+def _fit(lib: Library, n_rows: int, n_features: int, bound: float) -> Ratio:
+    """Seconds of a fit to rows on the GPU, a twentieth of them with the wrong label."""
+    X = lib.normal(n_rows, n_features)
+    y = np.where(to_host(X[:, 3] - X[:, 5]) > 0, 1, -1)
+    y[: n_rows // 20] *= -1
+    models: list[HalfspaceClassifier] = []
+
+    def fit() -> None:
+        models[:] = [HalfspaceClassifier(random_state=0).fit(X, y)]
+
+    seconds = lib.seconds(fit, repeats=2)
+    note = f"{len(models[0].phases_)} phases, training accuracy {models[0].score(X, y):.3f}"
+    what = f"HalfspaceClassifier with {lib.name}, {n_rows} × {n_features}: seconds"
+    return Ratio("G3", what, seconds, 1.0, bound, note=note)
 
 
 def _times(lib: Library, rows: FloatArray) -> list[Ratio]:
     given = lib.put(rows)
     what = f"removal with {lib.name}, n = {rows.shape[0]}, d = {rows.shape[1]}"
     answers: list[OutlierRemoval] = []
-    seconds = lib.seconds(lambda: answers.append(remove_outliers(given, **SETTING)))
+
+    def remove() -> None:
+        answers.clear()  # a matrix that is kept would have to be made anew
+        answers.append(remove_outliers(given, **SETTING))
+
+    seconds = lib.seconds(remove)
     gram = lib.seconds(lambda: given.T @ given)
     note = f"{seconds:.3g} s, {answers[-1].status}, {answers[-1].n_rounds} rounds"
     answers.clear()

@@ -160,7 +160,10 @@ def zeros(shape: tuple[int, ...], array: Array, dtype: Any = None) -> Array:
 def row_dots(one: Array, other: Array) -> Array:
     """The inner product of each row of one matrix with the same row of another."""
     if is_foreign(one):
-        return namespace_of(one).sum(one * other, axis=1)
+        xp = namespace_of(one)
+        if one is other:
+            return xp.square(xp.linalg.vector_norm(one, axis=1))
+        return xp.sum(one * other, axis=1)
     return np.einsum("ij,ij->i", one, other)
 
 

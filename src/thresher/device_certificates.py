@@ -122,7 +122,9 @@ def _is_semidefinite(slack: Array, eigenvalue: float) -> bool:
     trace = d * eigenvalue + float(np.abs(diagonal(slack)).sum())
     allowance = (d + 4) * EPS * trace
     shift = eigenvalue - allowance - 8 * (d + 3) ** 2 * TINY
-    shifted = slack + shift * xp.eye(d, dtype=slack.dtype, device=slack.device)
+    shifted = xp.eye(d, dtype=slack.dtype, device=slack.device)
+    shifted *= shift
+    shifted += slack
     factor = xp.linalg.cholesky(shifted)
     residual, squares = _residual(shifted, factor), norm(factor) ** 2
     error = (residual + (d / 2 + 2) * EPS * squares) * (1 + (d**2 + 16) * EPS)

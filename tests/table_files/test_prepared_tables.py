@@ -122,6 +122,21 @@ def test_a_column_that_training_used_must_be_there_and_hold_single_values(tmp_pa
         prepare_table(tmp_path / "t.parquet", **options)
 
 
+@pytest.mark.parametrize(("n_texts", "is_refused"), [(9, False), (10, False), (11, True)])
+def test_a_column_of_mostly_other_cells_is_not_the_column_of_training(
+    n_texts: int, is_refused: bool, tmp_path: Path
+) -> None:
+    preparation = TablePreparation((Numbers("a", "numbers", 0, 0, 5.0),))
+    (tmp_path / "t.csv").write_text("a\n" + n_texts * "x\n" + 10 * "1\n" + 50 * "NA\n")
+    options: dict[str, Any] = {"preparation": preparation, "with_labels": False}
+    if is_refused:
+        with pytest.raises(UnreadableTable, match="11 of 21 cells in column 'a' that are not"):
+            prepare_table(tmp_path / "t.csv", **options)
+    else:
+        table = prepare_table(tmp_path / "t.csv", **options)
+        assert table.filled.stray == {"a": n_texts}
+
+
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet", "t.feather", "t.npz"])
 def test_standard_input_is_read_in_the_format_of_its_first_bytes(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

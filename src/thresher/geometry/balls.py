@@ -18,7 +18,6 @@ from thresher.arrays import (
     like,
     namespace_of,
     positive_part,
-    take,
     to_host,
 )
 from thresher.validation import FloatArray, check_radius, check_vectors
@@ -111,43 +110,59 @@ def support_points(vectors: FloatArray, l2_radius: float, l1_radius: float) -> F
 
 
 def _support_points_elsewhere(vectors: Array, l2_radius: float, l1_radius: float) -> Array:
-    """The same on a device, where few steps count more than short ones.
-
-    Only the largest entries come to the host, where the level of a row is found among them as a
-    rule; for the rows where it is not, more of them come.
-    """
-    xp, (k, d) = namespace_of(vectors), vectors.shape
-    ratio, magnitudes = min(l1_radius / l2_radius, 2 * d**0.5), xp.abs(vectors)
-    ordered = xp.sort(magnitudes, axis=1, descending=True)
-    found, pending = np.empty((k, 3)), np.arange(k)
-    for width in sorted({min(n, d) for n in (_n_largest(ratio), 16 * _n_largest(ratio), d)}):
-        part = to_host(take(ordered, pending)[:, :width])
-        levels, is_found = _levels_among(part, ratio, is_all=width == d)
-        found[pending[is_found]] = levels[is_found]
-        pending = pending[~is_found]
-        if pending.size == 0:
-            break
-    if not (found[:, 1] > 0).all():  # entries tie, or all of a row is zero
+    """The same on a device; a few numbers for each row come to the host and go back."""
+    xp, ratio = namespace_of(vectors), min(l1_radius / l2_radius, 2 * vectors.shape[1] ** 0.5)
+    magnitudes = xp.abs(vectors)
+    largest = xp.max(magnitudes, axis=1, keepdims=True)
+    depth, l2_norm, l1_norm = _levels_elsewhere(magnitudes, largest, ratio)
+    if not (l2_norm > 0).all():  # entries tie, or all of a row is zero
         return like(support_points(to_host(vectors), l2_radius, l1_radius), vectors)
-    factor = np.minimum(l2_radius / found[:, 1], l1_radius / found[:, 2])
-    given = like(np.stack([found[:, 0], factor], axis=1), vectors)
-    excess = positive_part(given[:, :1] - (ordered[:, :1] - magnitudes))
-    return xp.copysign(excess * given[:, 1:], vectors)
+    factor = np.minimum(l2_radius / l2_norm, l1_radius / l1_norm)
+    found = like(np.stack([depth, factor], axis=1), vectors)
+    excess = positive_part(found[:, :1] - (largest - magnitudes))
+    return xp.copysign(excess * found[:, 1:], vectors)
 
 
-def _levels_among(
-    descending: FloatArray, ratio: float, *, is_all: bool
-) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """How far t lies below the largest entry, ‖S_t‖₂ and ‖S_t‖₁, and whether t is found here."""
-    largest = descending[:, :1]
-    if is_all:
-        descending = np.hstack([descending, np.zeros_like(largest)])
-    with np.errstate(invalid="ignore"):  # a row of zeros
-        depths, is_found = _level_depths(descending / largest, ratio)
-    depths = np.where(is_found, depths, 1.0)[:, None] * largest
-    excess = np.maximum(depths - (largest - descending), 0)
-    norms = np.linalg.norm(excess, axis=1, keepdims=True), excess.sum(axis=1, keepdims=True)
-    return np.hstack([depths, *norms]), is_found | is_all
+def _levels_elsewhere(
+    magnitudes: Array, largest: Array, ratio: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """For each row how far t lies below the largest entry, ‖S_t‖₂ and ‖S_t‖₁; see `_level_depths`.
+
+    The segment in which t lies is found on the device, and t in it on the host.
+    """
+    xp, (k, d), on = namespace_of(magnitudes), magnitudes.shape, {"device": magnitudes.device}
+    ascending = xp.sort(largest - magnitudes, axis=1)  # depths, and at last that of zero
+    depths = xp.concat([ascending, largest], axis=1)
+    u1 = xp.cumulative_sum(ascending, axis=1)
+    u2 = xp.cumulative_sum(ascending * ascending, axis=1)
+    first = min(int(ratio**2), d - 1)  # so many entries never have too large a ratio of norms
+    counts = xp.arange(first + 1, d + 1, dtype=xp.float64, **on)
+    end = depths[:, first + 1 :]
+    l1_norm = counts * end - u1[:, first:]
+    l2_square = u2[:, first:] - end * (u1[:, first:] - l1_norm)
+    crossed = l1_norm * l1_norm > ratio**2 * (1 + 1e-14) * l2_square
+    j = xp.argmax(xp.astype(crossed, xp.int32), axis=1)
+    sums = j + xp.arange(first, first + k * d, d, dtype=j.dtype, **on)
+    ends = j + xp.arange(first + 1, first + 1 + k * (d + 1), d + 1, dtype=j.dtype, **on)
+    picked = [xp.take(xp.reshape(u, (-1,)), sums) for u in (u1, u2)]
+    picked.append(xp.take(xp.reshape(depths, (-1,)), ends))
+    picked += [u1[:, -1], u2[:, -1], largest[:, 0], xp.astype(j, xp.float64)]
+    return _depths_in_segments(to_host(xp.stack(picked)), ratio, first, d)
+
+
+def _depths_in_segments(
+    picked: FloatArray, ratio: float, first: int, d: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The depths of t and both norms, from the sums over the entries above t and over all."""
+    u1, u2, end, total_1, total_2, largest, j = picked
+    count = first + 1 + j
+    l1_norm, mean = count * end - u1, u1 / count
+    crossed = l1_norm * l1_norm > ratio**2 * (1 + 1e-14) * (u2 - end * (u1 - l1_norm))
+    spread = np.maximum(u2 - mean * u1, 0) / (count * np.maximum(count - ratio**2, 1e-300))
+    depth = np.where(crossed, np.minimum(mean + ratio * np.sqrt(spread), end), largest)
+    u1, u2 = np.where(crossed, u1, total_1), np.where(crossed, u2, total_2)
+    l1_norm = np.where(crossed, count, d) * depth - u1
+    return depth, np.sqrt(np.maximum(u2 - depth * (u1 - l1_norm), 0)), l1_norm
 
 
 def _n_largest(ratio: float) -> int:

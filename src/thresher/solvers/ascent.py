@@ -7,6 +7,7 @@ import numpy as np
 
 from thresher.arrays import (
     as_doubles,
+    like,
     namespace_of,
     positive_part,
     put_rows,
@@ -75,17 +76,21 @@ def column_starts(gram: Any, n_starts: int) -> FloatArray:
         return gram[np.argsort(-mass, kind="stable")[:n_starts]].toarray().astype(np.float64)
     xp, stride = namespace_of(gram), 1 + gram.shape[0] // 150
     level = 2.5 * float(np.median(np.abs(to_host(gram[::stride, ::stride]))))
-    excess = positive_part(xp.abs(gram) - level)
+    excess = xp.abs(gram)
+    excess -= level
+    excess = positive_part(excess)
     mass = to_host(row_dots(excess, excess))
     return as_doubles(take(gram, np.argsort(-mass, kind="stable")[:n_starts]))
 
 
 def distinct(directions: FloatArray, *, max_cosine: float = 0.7) -> list[int]:
     """Indices of the directions that are not nearly parallel to an earlier chosen one."""
-    unit = directions / np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-300)
-    cosines = np.abs(unit @ unit.T)
+    xp = namespace_of(directions)
+    lengths = xp.linalg.vector_norm(directions, axis=1, keepdims=True)
+    unit = directions / like(np.maximum(to_host(lengths), 1e-300), directions)
+    cosines = np.abs(to_host(unit @ unit.T))
     chosen: list[int] = []
-    for i in range(len(directions)):
+    for i in range(len(cosines)):
         if not chosen or cosines[i, chosen].max() < max_cosine:
             chosen.append(i)
     return chosen

@@ -18,6 +18,7 @@ from thresher.arrays import (
     namespace_of,
     rough,
     row_dots,
+    take,
     to_host,
 )
 from thresher.solvers.ascent import ascend, column_starts, distinct
@@ -126,9 +127,8 @@ class CutSearch:
         columns = column_starts(single, N_COLUMN_STARTS)
         starts = namespace_of(columns).concat([columns, like(starts, columns)])
         values, found = ascend(multiply, starts, self.l1_radius, precision=1e-2)
-        found = to_host(found)
         chosen = distinct(found)
-        return values[chosen], found[chosen]
+        return values[chosen], to_host(take(found, np.array(chosen)))
 
     def _climb_from(self, starts: FloatArray) -> None:
         starts = like(starts, self.moment.gram)

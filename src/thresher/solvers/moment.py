@@ -146,15 +146,20 @@ class SecondMoment:
     ) -> tuple[Any, float]:
         """The moment of the rows in these places, or of all, block by block."""
         d, lengths = rows.shape[1], [0]
-        gram: Any = sp.csr_array((d, d)) if self._is_sparse else zeros((d, d), rows)
+        gram: Any = sp.csr_array((d, d)) if self._is_sparse else None
+        if not (self._is_sparse or is_foreign(rows)):
+            gram = np.zeros((d, d))
         for part, block in _blocks(rows, places, dtype):
             lengths.append(part.stop - part.start)
             if weights is not None:
                 block = weighted_rows(block, weights[part])
             if self._is_sparse:
                 gram = gram + block.T @ block
+            elif gram is None:
+                gram = gram_of(block)
             else:
                 gram += gram_of(block)
+        gram = zeros((d, d), rows) if gram is None else gram
         gram /= self._n_rows
         # |fl(Σ xy) − Σ xy| ≤ γ Σ|xy| ≤ γ·(largest diagonal entry), with the block's length in γ;
         # the last terms are for the square roots, the casts and the sums over blocks.

@@ -111,12 +111,23 @@ class _Game:
 
     def respond(self, mixture: FloatArray, width: float | None) -> _Response:
         """The weights that answer a mixture; sharp if no width is given."""
-        mixed = as_doubles(to_host(self.scores @ self._like_scores(mixture)))
+        mixed = self._mixed(mixture)
         weights, cutoff, least = keep_smallest(mixed, self.required, width)
         gradient = as_doubles(to_host(self._like_scores(weights) @ self.scores)) / self.n_rows
-        smooth = weights @ mixed + (width or 0.0) / 2 * (weights @ weights)
+        smooth = self._smooth(weights, mixed, width or 0.0)
         balance = Balance(weights, float(gradient.max()), mixture, least / self.n_rows)
-        return _Response(balance, cutoff, float(smooth) / self.n_rows, gradient)
+        return _Response(balance, cutoff, smooth, gradient)
+
+    def smooth_value(self, mixture: FloatArray, width: float) -> float:
+        """The smoothed value of the game at a mixture, without the rest of a response."""
+        mixed = self._mixed(mixture)
+        return self._smooth(keep_smallest(mixed, self.required, width)[0], mixed, width)
+
+    def _smooth(self, weights: FloatArray, mixed: FloatArray, width: float) -> float:
+        return float(weights @ mixed + width / 2 * (weights @ weights)) / self.n_rows
+
+    def _mixed(self, mixture: FloatArray) -> FloatArray:
+        return as_doubles(to_host(self.scores @ self._like_scores(mixture)))
 
     def _like_scores(self, values: FloatArray) -> Array:
         return cast(like(values, self.scores), self.scores.dtype)
@@ -131,7 +142,7 @@ def _step(
         following = project_simplex(mixture + state.gradient / curvature)
         move = following - mixture
         promised = state.smooth_value + state.gradient @ move - curvature / 2 * (move @ move)
-        if game.respond(following, width).smooth_value >= promised - 1e-12 * state.smooth_value:
+        if game.smooth_value(following, width) >= promised - 1e-12 * state.smooth_value:
             break
         curvature *= 2
     return following, curvature

@@ -1,6 +1,7 @@
 """Files that pyarrow reads in batches, with columns of any kind: they become numbers."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.memory import require_memory
-from thresher.preparation import LeftOut, RawColumn, RawNumbers, RawTexts, TablePreparation
+from thresher.preparation import Filled, LeftOut, RawColumn, RawNumbers, RawTexts, TablePreparation
 from thresher.preparation.cells import LARGEST
 from thresher.preparation.decisions import numbers_rows
 from thresher.table_files.arrow_cells import (
@@ -24,6 +25,8 @@ from thresher.table_files.arrow_cells import (
 from thresher.table_files.arrow_tables import BatchFile, Survey, changed, filled
 from thresher.table_files.columns import (
     ColumnSummary,
+    Feature,
+    Roles,
     assign_roles,
     refuse_unusable,
     wanted_features,
@@ -34,6 +37,7 @@ from thresher.wording import count, quoted, some
 
 BYTES_PER_TEXT = 150  # of a distinct text in Python, besides its characters
 NO_NAME = "(no name)"
+MANY_STRAYS = 10  # cells; of fewer, nobody can tell whether they are mistakes
 
 
 def prepare_batches(
@@ -45,26 +49,45 @@ def prepare_batches(
     """The table in a file of this kind, prepared as training was, or as suits it."""
     file = kind(path, request)
     with own_errors():
-        names = [name for name in file.names if name]
-        roles = assign_roles(names, request)
-        known = [name for name in names if name != roles.label]
-        used = roles.others if preparation is None else tuple(preparation.used_columns)
-        features = wanted_features(used, known, one_hot=False)
-        survey = Survey(file, roles, [ColumnSummary(name) for name in used], len(used))
-        y, ids = survey.labels(), survey.ids()
-        if preparation is None and _holds_numbers(survey.columns):
-            X = filled(file, features, survey.n_rows)
-            if _is_usable(X, used) and len(names) == len(file.names):
-                return LabeledTable(X, y, list(used), ids, roles.label)
-        if preparation is not None:
-            refuse_unusable([c for c in survey.columns if c.kind is Kind.OTHER], file.place)
-        raw = _raw_columns(file, survey)
-        if preparation is None:
-            preparation = _preparation(file, survey, raw)
-        rows = preparation.prepare(raw)
-        arrow().default_memory_pool().release_unused()  # which it would keep for later files
+        table = _as_suits(file) if preparation is None else _as_training(file, preparation)
+    arrow().default_memory_pool().release_unused()  # which it would keep for later files
+    return table
+
+
+def _as_suits(file: BatchFile) -> LabeledTable:
+    """The table of numbers as it is if all are complete, else with what suits its columns."""
+    names = [name for name in file.names if name]
+    roles = assign_roles(names, file.request)
+    survey = _survey(file, roles, roles.others)
+    y, ids = survey.labels(), survey.ids()  # which may be refused
+    if len(names) == len(file.names) and _holds_numbers(survey.columns):
+        X = filled(file, [Feature(name, name) for name in roles.others], survey.n_rows)
+        if _is_usable(X, roles.others):
+            return LabeledTable(X, y, list(roles.others), ids, roles.label)
+        del X  # before the columns are read once more
+    raw = _raw_columns(file, survey)
+    preparation = _preparation(file, survey, raw)
+    rows = preparation.prepare(raw)
     names = preparation.feature_names
     return LabeledTable(rows.X, y, names, ids, roles.label, preparation, rows.filled)
+
+
+def _as_training(file: BatchFile, preparation: TablePreparation) -> LabeledTable:
+    names = [name for name in file.names if name]
+    roles = assign_roles(names, file.request)
+    used = preparation.used_columns
+    wanted_features(used, [name for name in names if name != roles.label], one_hot=False)
+    survey = _survey(file, roles, used)
+    y, ids = survey.labels(), survey.ids()
+    refuse_unusable([c for c in survey.columns if c.kind is Kind.OTHER], file.place)
+    rows = preparation.prepare(_raw_columns(file, survey))
+    _refuse_other_contents(rows.filled, survey.n_rows)
+    names = preparation.feature_names
+    return LabeledTable(rows.X, y, names, ids, roles.label, preparation, rows.filled)
+
+
+def _survey(file: BatchFile, roles: Roles, columns: Sequence[str]) -> Survey:
+    return Survey(file, roles, [ColumnSummary(name) for name in columns], len(columns))
 
 
 def prepare_numbers(table: LabeledTable, preparation: TablePreparation) -> LabeledTable:
@@ -122,6 +145,18 @@ def _refuse_useless(preparation: TablePreparation) -> None:
             f"has columns with the names of prepared ones: {quoted(repeated, limit=10)}",
             advice="rename those columns",
         )
+
+
+def _refuse_other_contents(filled: Filled, n_rows: int) -> None:
+    """Raise `Refusal` if most cells of a column are not what training had there."""
+    for name, n_stray in filled.stray.items():
+        n_cells = n_rows - filled.missing.get(name, 0)
+        if n_stray >= MANY_STRAYS and n_stray > n_cells / 2:
+            raise Refusal(
+                f"has {n_stray:,} of {count(n_cells, 'cell')} in column {name!r} that are not what "
+                "training had there",
+                advice="check the column; numbers may need --decimal",
+            )
 
 
 # -- the second pass ---------------------------------------------------------------------------
