@@ -31,7 +31,7 @@ def thresher(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
         env=ENVIRONMENT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
 
 
