@@ -143,8 +143,8 @@ PARTS = {
     "shape": np.array([2, 2]),
 }
 CHANGES: list[tuple[dict[str, Any], str]] = [
-    ({"indices": np.array([0, 2**30])}, "indices"),
-    ({"indices": np.array([0, -1])}, "indices"),
+    ({"indices": np.array([0, 2**30])}, "indices|index values"),
+    ({"indices": np.array([0, -1])}, "indices|index values"),
     ({"indices": np.array([0.0, 1.0])}, "must hold integers"),
     ({"indptr": np.array([0, 2, 1])}, "must rise"),
     ({"indptr": np.array([0, -(2**62), 2])}, "must rise"),

@@ -273,7 +273,7 @@ def test_a_halfspace_over_some_columns_is_that_of_the_table_of_them() -> None:
 
 def test_sparse_rows_are_never_dense_at_full_width() -> None:
     rng = np.random.default_rng(0)
-    X = sp.random_array((200, 20_000), density=0.002, rng=rng, format="csr")
+    X = sp.csr_array(sp.random(200, 20_000, density=0.002, random_state=0, format="csr"))
     y = np.where(np.arange(200) % 2, 1, -1)
     X = sp.hstack([X, sp.csr_array(np.maximum(y, 0)[:, None] * rng.random((200, 3)))], format="csr")
     tracemalloc.start()

@@ -128,7 +128,7 @@ def test_it_ends_a_pipeline() -> None:
 
 def frame() -> tuple[pd.DataFrame, np.ndarray]:
     """The poisoned table with names, a column of text, and gaps in the first column."""
-    X = pd.DataFrame(POISONED.X, columns=[f"x{j}" for j in range(8)])
+    X = pd.DataFrame(POISONED.X.copy(), columns=[f"x{j}" for j in range(8)])
     X["x7"] = np.where(X["x7"] > 0, "high", "low")
     X.loc[30::40, "x0"] = np.nan
     return X, np.where(POISONED.y > 0, "yes", "no")
