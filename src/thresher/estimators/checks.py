@@ -30,10 +30,8 @@ from thresher.wording import count, some
 
 MOST_NAMED = 5  # columns in one message
 FINAL_FITS = ("auto", "hinge", "penalized")
-NAMED_SPARSITIES = {
-    "auto": 40,
-    "all": sys.maxsize,
-}  # of halfspaces; "auto" does not limit the model
+# Of halfspaces: "auto" does not limit the model.
+NAMED_SPARSITIES = {"auto": 40, "all": sys.maxsize}
 
 # Both views of the rows remove what they suspect, and trust does not come back: each removes less,
 # and there may be more phases.
@@ -70,7 +68,7 @@ class Settings:
         """The parameters of a `HalfspaceClassifier`, each checked."""
         label_aware = check_switch(estimator.label_aware, "label_aware")
         sparsity = check_sparsity(estimator.sparsity)
-        is_limited = estimator.sparsity not in ("auto", "all")
+        is_limited = estimator.sparsity not in NAMED_SPARSITIES
         return cls(
             sparsity=sparsity,
             most_features=sparsity if is_limited else None,

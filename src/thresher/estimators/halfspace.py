@@ -52,7 +52,8 @@ class HalfspaceClassifier(FittedHalfspace):
     max_columns : int or None, default=400
         Largest number of columns that the phases look at, at least `sparsity`. A wider table is cut
         down to the columns whose class means differ most, after clipping, so that planted rows can
-        hardly hide a useful one (departure). None: all columns.
+        hardly hide a useful one; a quarter are those that matter most to an undefended fit
+        (departure). None: all columns.
     fit_intercept : bool, default=True
         Whether to fit an intercept. Departure: the paper's halfspaces pass through the origin. A
         column of ones is treated like the others, but is not counted as a feature. Without it, the
@@ -212,7 +213,7 @@ class HalfspaceClassifier(FittedHalfspace):
     def _homogeneous(
         self, rows: Rows, with_ones: bool, places: NDArray[np.intp] | slice = slice(None)
     ) -> HomogeneousRows:
-        """What the phases look at: the promising columns, without a copy if that is all."""
+        """What the phases look at: the watched columns, without a copy if that is all."""
         if self.columns_.size == rows.shape[1]:
             return HomogeneousRows(rows, self.scaling_, with_ones, places)
         part, scaling = rows[places][:, self.columns_], self.scaling_.take(self.columns_)
