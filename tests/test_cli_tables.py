@@ -210,6 +210,26 @@ def test_predictions_stand_in_the_last_column(with_model, call_cli):
     np.testing.assert_allclose(scores, model.decision_function(fresh.X), atol=1e-9)
 
 
+def test_probabilities_stand_in_a_column_of_their_own(with_model, call_cli):
+    call_cli("predict model.json new.csv --id-column id --proba --out p.csv", with_model)
+    head, *lines = (with_model / "p.csv").read_text().splitlines()
+    assert head == "id,score,prediction,probability_yes"
+    expected = load_model(with_model / "model.json").predict_proba(poisoned(seed=1).X)[:, 1]
+    assert [float(line.split(",")[3]) for line in lines] == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_model_of_an_earlier_version_has_no_probabilities(with_model, call_cli):
+    content = json.loads((with_model / "model.json").read_text())
+    del content["probability_slope"]
+    content["version"] = 2 if "preparation" in content else 1
+    (with_model / "model.json").write_text(json.dumps(content))
+    asked = "predict model.json new.csv --id-column id --out p.csv"
+    assert call_cli(asked, with_model).returncode == 0
+    refused = call_cli(f"{asked} --proba", with_model)
+    assert refused.returncode != 0
+    assert "this model has no probabilities" in refused.stderr
+
+
 def test_the_error_is_printed_where_the_truth_is_known(with_model, call_cli):
     printed = call_cli(
         "predict model.json new.csv --id-column id --label answer --out p.csv", with_model

@@ -38,7 +38,7 @@ def test_the_blocks_print_what_is_shown(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_every_python_block_has_its_output() -> None:
-    assert len(PAIRS) == sum(kind == "python" for kind, _ in BLOCKS) == 6
+    assert len(PAIRS) == sum(kind == "python" for kind, _ in BLOCKS) == 7
 
 
 def test_the_table_has_every_field_and_no_other() -> None:

@@ -55,10 +55,11 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
     ],
     "version": [
         (2, "preparation is missing"),
-        (3, "version must be 1 or 2, got 3"),
-        ("1", "version must be 1 or 2, got '1'"),
-        (1.0, "version must be 1 or 2, got 1.0"),
-        (True, "version must be 1 or 2, got True"),
+        (3, "probability_slope is missing"),
+        (4, "version must be 1 to 3, got 4"),
+        ("1", "version must be 1 to 3, got '1'"),
+        (1.0, "version must be 1 to 3, got 1.0"),
+        (True, "version must be 1 to 3, got True"),
     ],
     "n_features": [
         (0, "n_features must be at least 1, got 0"),

@@ -50,13 +50,19 @@ def test_a_saved_model_and_its_pipeline_predict_the_same(
     assert pipeline.predict(table).tolist() == model.predict(table).tolist()
 
 
-def test_only_a_model_with_a_preparation_is_of_the_second_version(
-    model: HalfspaceModel, tmp_path: Path
+@pytest.mark.parametrize("has_slope", [True, False])
+@pytest.mark.parametrize("is_prepared", [True, False])
+def test_the_version_is_the_first_that_holds_the_model(
+    model: HalfspaceModel, is_prepared: bool, has_slope: bool, tmp_path: Path
 ) -> None:
-    for version, saved in ((2, model), (1, replace(model, preparation=None))):
-        save_model(saved, tmp_path / "model.json")
-        content = json.loads((tmp_path / "model.json").read_text())
-        assert (content["version"], "preparation" in content) == (version, version == 2)
+    saved = model if is_prepared else replace(model, preparation=None)
+    saved = saved if has_slope else replace(saved, probability_slope=None)
+    save_model(saved, tmp_path / "model.json")
+    content = json.loads((tmp_path / "model.json").read_text())
+    assert content["version"] == (3 if has_slope else 2 if is_prepared else 1)
+    fields = ("preparation", "probability_slope")
+    assert [name in content for name in fields] == [is_prepared, has_slope]
+    assert load_model(tmp_path / "model.json").probability_slope == saved.probability_slope
 
 
 def test_features_that_the_preparation_does_not_make_are_refused(

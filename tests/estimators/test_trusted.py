@@ -91,7 +91,7 @@ def test_probabilities_are_those_of_the_estimator() -> None:
 
 @pytest.mark.parametrize(
     ("estimator", "name"),
-    [(LinearSVC(), "predict_proba"), (TREE, "decision_function"), (None, "predict_proba")],
+    [(LinearSVC(), "predict_proba"), (TREE, "decision_function")],
     ids=str,
 )
 def test_what_the_estimator_does_not_have_is_not_there(estimator: Any, name: str) -> None:

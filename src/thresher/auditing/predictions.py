@@ -12,6 +12,7 @@ from thresher.auditing.contents import count_labels
 from thresher.auditing.preparation_report import describe_filled
 from thresher.errors import UnreadableTable
 from thresher.estimators import HalfspaceModel
+from thresher.estimators.calibration import check_slope, probabilities
 from thresher.estimators.model import Label
 from thresher.files import write_csv
 from thresher.preparation import Numbers, TablePreparation
@@ -31,19 +32,23 @@ def predict_file(
     id_column: str | None = None,
     label: str | None = None,
     text_format: TextFormat | None = None,
+    proba: bool = False,
     raw_csv: bool = False,
 ) -> str:
     """Write the score and the prediction of each row, and say how often each label was predicted.
 
     Reads only the columns that the model uses. Missing cells are filled in as in training, and the
-    text says how many. With true labels, the text has the error as well.
+    text says how many. With true labels, the text has the error as well. With `proba`, there is a
+    last column with the probability of the model's second label.
 
     See `write_csv` about `raw_csv`.
 
     Raises
     ------
     UnreadableTable : a column that the model uses is missing
+    ValueError : the model has no probabilities
     """
+    slope = check_slope(model.probability_slope) if proba else None
     used = _on_its_support(model)
     how: dict[str, Any] = {"preparation": used.preparation}
     if used.preparation is None:  # one-hot columns of an earlier version, or no columns at all
@@ -60,8 +65,15 @@ def predict_file(
     truth = None if table.y is None else _spelled_as_in(model.classes, table.y, path)
     scores = replace(used, preparation=None).decision_function(table.X)
     labels = used.labels_of(scores)
-    lines = zip(table.ids.tolist(), map(repr, scores.tolist()), labels.tolist())
-    write_csv(out, ("id", "score", "prediction"), lines, raw_csv=raw_csv)
+    columns = {
+        "id": table.ids.tolist(),
+        "score": map(repr, scores.tolist()),
+        "prediction": labels.tolist(),
+    }
+    if slope is not None:
+        chances = probabilities(scores, slope)[:, 1]
+        columns[f"probability_{model.classes[1]}"] = map(repr, chances.tolist())
+    write_csv(out, tuple(columns), zip(*columns.values()), raw_csv=raw_csv)
     text = f"{labels.size:,} predictions: {count_labels(labels)}"
     if truth is not None:
         text += f"; error {np.mean(labels != truth):.2%} against the labels in the file"

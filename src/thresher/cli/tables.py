@@ -161,6 +161,8 @@ def _add_predict_options(parser: argparse.ArgumentParser) -> None:
     add("--out", type=table, required=True, metavar="PREDICTIONS.csv", help=content)
     add("--id-column", metavar="COLUMN", help=ID_HELP)
     add("--label", metavar="COLUMN", help="column of true labels, to print the error rate")
+    chance = "add a column with the probability of the second label"
+    add("--proba", action="store_true", help=chance)
     _add_file_options(parser)
     add("--raw-csv", action="store_true", help=RAW_HELP)
 
@@ -178,7 +180,7 @@ def _predict(options: argparse.Namespace) -> None:
         learn = "thresher learn FILE --out MODEL.json"
         raise ThresherError(f"{options.model}: no such model file; write one with '{learn}'")
     model = load_model(options.model)
-    how = chosen(options, ("id_column", "label", "raw_csv"))
+    how = chosen(options, ("id_column", "label", "proba", "raw_csv"))
     form = _text_format(options)
     say(predict_file(model, options.file, options.out, text_format=form, **how))
     say(f"Predictions: {visible(options.out)}")

@@ -10,6 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.arrays import like, to_host
+from thresher.estimators.calibration import check_slope, log_probabilities, probabilities
 from thresher.estimators.checks import check_table
 from thresher.estimators.columns import ColumnScaling
 from thresher.estimators.model import HalfspaceModel
@@ -37,6 +38,7 @@ class FittedHalfspace(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # 
     scaling_: ColumnScaling
     support_: NDArray[np.intp]
     classes_: NDArray[Any]
+    probability_slope_: float | None
     _weights: FloatArray
     _offset: float
 
@@ -59,14 +61,29 @@ class FittedHalfspace(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # 
     def _labels(self, scores: FloatArray) -> Any:
         return self.classes_[(scores > 0).astype(np.intp)]
 
+    def predict_proba(self, X: Any) -> FloatArray:
+        """(n, 2) the probability of each class, in the order of `classes_`.
+
+        The larger one belongs to the predicted class. Calibrated on the trusted training rows:
+        on the scores that they had when they were held out or, with `final_fit="hinge"` in
+        `HalfspaceClassifier`, on those of the fit itself.
+        """
+        scores = to_host(self.decision_function(X))
+        return like(probabilities(scores, check_slope(self.probability_slope_)), X)
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """The logarithms of `predict_proba`."""
+        scores = to_host(self.decision_function(X))
+        return like(log_probabilities(scores, check_slope(self.probability_slope_)), X)
+
     def to_model(self) -> HalfspaceModel:
         """The fitted model without the estimator around it, for `save_model`."""
         check_is_fitted(self)
         return HalfspaceModel.of(self)
 
-    def to_sklearn(self) -> Any:
+    def to_sklearn(self, *, with_probabilities: bool = False) -> Any:
         """A plain scikit-learn pipeline with the same predictions, see `HalfspaceModel`."""
-        return self.to_model().to_sklearn()
+        return self.to_model().to_sklearn(with_probabilities=with_probabilities)
 
     def to_onnx(self) -> Any:
         """An ONNX model with the same predictions, see `HalfspaceModel`."""

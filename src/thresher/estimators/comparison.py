@@ -45,6 +45,7 @@ class Comparison:
         self._rows, self._labels = rows, labels
         self._with_halfspaces = final_fit != "penalized"
         self._errors: dict[tuple[Choice, str], Sequence[float]] = {}
+        self._scores: dict[Choice, FloatArray] = {}  # of halfspaces, for held-out rows
         widest = max(choices, key=lambda choice: (check_sparsity(choice[0]), choice[1]))
         self._fitted = {widest: fitted or fit_to_all(make(*widest), rows, labels)}
         self._judgment: Judgment | None = None
@@ -69,6 +70,9 @@ class Comparison:
         for i, choice in enumerate(self._choices):
             own = results[i * len(self._folds) : (i + 1) * len(self._folds)]
             self._errors[choice, "hinge"] = [result.error for result in own]
+            self._scores[choice] = scores = np.full(len(self._labels), np.nan)
+            for fold, result in zip(self._folds, own):
+                scores[fold.test] = result.scores
 
     def path(self) -> tuple["PathPoint", ...]:
         """The error of each choice, with the final model that suits it best."""
@@ -89,7 +93,11 @@ class Comparison:
             best.row_weights_ = self._weights_of(best)
             best.evidence_ = self._judgment.evidence
         if chosen.final_fit == "penalized":
-            best._take_penalized(self._penalized_fit(choice))
+            fit = self._penalized_fit(choice)
+            best._take_penalized(fit)
+            best._calibrate(fit.held_out.scores / fit.length, self._labels)
+        else:
+            best._calibrate(self._scores[choice], self._labels)
         return best
 
     def _fit_to_all(self, choice: Choice) -> Any:

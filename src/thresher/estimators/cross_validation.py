@@ -40,11 +40,13 @@ class FoldResult:
     name : sparsity, noise rate and number of the fold, for messages
     error : share of the held-out trust on wrongly classified rows
     uncertified : phases in which a solver missed its certificate
+    scores : decision function of the held-out rows
     """
 
     name: str
     error: float
     uncertified: tuple[int, ...]
+    scores: FloatArray
 
 
 def fit_to_folds(
@@ -73,10 +75,11 @@ def _fit_to_fold(
     return_free_memory()
     held_out = labels[fold.test]
     # Rows are copied one fold at a time: copies for all folds would not fit in memory.
-    wrong = estimator._labels(estimator._scores(rows[fold.test])) != held_out
+    scores = estimator._scores(rows[fold.test])
+    wrong = estimator._labels(scores) != held_out
     error = weighted_error(wrong, held_out, trust[fold.test])
     missed = tuple(p.phase.index for p in estimator.phases_ if not p.is_certified)
-    return FoldResult(f"{_name_of(estimator)}, fold {fold.number}", error, missed)
+    return FoldResult(f"{_name_of(estimator)}, fold {fold.number}", error, missed, scores)
 
 
 def _name_of(estimator: Any) -> str:
@@ -90,7 +93,8 @@ def warn_of_uncertified(results: Sequence[FoldResult]) -> None:
     --------
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     warn_of_uncertified([FoldResult("fold 1", 0.2, ()), FoldResult("fold 2", 0.2, (3, 4))])
+    ...     warn_of_uncertified([FoldResult("fold 1", 0.2, (), []),
+    ...                          FoldResult("fold 2", 0.2, (3, 4), [])])
     >>> print(caught[0].message)
     solvers missed their certificates in 1 of 2 fits to folds: fold 2 (phases 3, 4)
     """

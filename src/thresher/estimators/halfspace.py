@@ -10,6 +10,7 @@ from sklearn.base import clone
 from thresher import memory
 from thresher.arrays import DeviceRows, is_foreign
 from thresher.estimators.base import FitReport, FittedHalfspace, with_callbacks
+from thresher.estimators.calibration import fit_slope
 from thresher.estimators.checks import (
     Settings,
     check_device_table,
@@ -87,6 +88,7 @@ class HalfspaceClassifier(FittedHalfspace):
     final_fit_ : "hinge" or "penalized", the final model
     penalized_fit_ : the `PenalizedFit`, with its duality gap, if that is the final model; else None
     evidence_ : the `Evidence`, with a sentence on what stands out; None if `final_fit="hinge"`
+    probability_slope_ : the log odds of the second class are this times `decision_function`
     columns_ : indices of the columns that the phases looked at, and that their certificates are
         about
     phases_ : one `PhaseOutcome` per phase, with its certificates; halfspaces have one entry for
@@ -162,7 +164,9 @@ class HalfspaceClassifier(FittedHalfspace):
         self._learn(
             rows, labels, settings, observe=lambda learned: report.task_ended("phase", learned)
         )
-        if settings.final_fit != "hinge":
+        if settings.final_fit == "hinge":
+            self._calibrate(self._scores(rows), labels)
+        else:
             self._finish(rows, labels, settings)
         self._warn_of_distrusted_classes(labels)
         report.fit_ended()
@@ -234,6 +238,7 @@ class HalfspaceClassifier(FittedHalfspace):
             "final_fit_": "hinge",
             "penalized_fit_": None,
             "evidence_": None,
+            "probability_slope_": None,
             **self._coefficients(weights, offset, self.columns_),
         }
 
@@ -271,15 +276,24 @@ class HalfspaceClassifier(FittedHalfspace):
 
     def _take_penalized(self, fit: PenalizedFit) -> None:
         """Make a penalized fit the final model, as a unit vector like a halfspace."""
-        length = float(np.hypot(np.linalg.norm(fit.coef), fit.offset)) or 1.0
-        model = self._coefficients(fit.coef / length, fit.offset / length, fit.columns)
+        unit, offset = fit.coef / fit.length, fit.offset / fit.length
+        model = self._coefficients(unit, offset, fit.columns)
         self.__dict__.update(model, final_fit_="penalized", penalized_fit_=fit)
 
+    def _calibrate(self, scores: FloatArray, labels: Any) -> None:
+        """Set the slope of `predict_proba` by the scores of trusted rows, NaN if never held out."""
+        self.probability_slope_ = fit_slope(scores, self._signs(labels), self.row_weights_)
+
     def _warn_of_distrusted_classes(self, labels: Any) -> None:
-        signs = np.where(labels == self.classes_[1], 1.0, -1.0)
         warn_of_distrusted_classes(
-            self.row_weights_, signs, self.classes_.tolist(), check_noise_rate(self.noise_rate)
+            self.row_weights_,
+            self._signs(labels),
+            self.classes_.tolist(),
+            check_noise_rate(self.noise_rate),
         )
+
+    def _signs(self, labels: Any) -> FloatArray:
+        return np.where(labels == self.classes_[1], 1.0, -1.0)
 
 
 def _task(settings: Settings, n_features: int) -> Task:

@@ -71,7 +71,7 @@ class HalfspaceClassifierCV(FittedHalfspace):
     best_estimator_, best_ : the chosen `HalfspaceClassifier`, fitted to all rows (one object under
         two names)
     coef_, intercept_, support_, classes_, row_weights_, evidence_, final_fit_, penalized_fit_,
-        columns_, phases_, n_iter_, scaling_ : those of `best_estimator_`
+        columns_, phases_, n_iter_, scaling_, probability_slope_ : those of `best_estimator_`
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.estimators.calibration import check_slope, probabilities
 from thresher.estimators.columns import FARTHEST, ColumnScaling
 from thresher.learning import PhaseOutcome
 from thresher.preparation import TablePreparation, columns_of
@@ -35,6 +36,8 @@ class HalfspaceModel:
     certificates : what was asked and proven in each phase, plain values
     preparation : how the columns of a file or data frame become those of the model; None if they
         are the same. With it, X must be a data frame with the columns of the training file
+    probability_slope : the log odds of the second class are this times the score; None in files of
+        earlier versions, which have no probabilities
 
     Examples
     --------
@@ -59,6 +62,7 @@ class HalfspaceModel:
     provenance: dict[str, Any]
     certificates: list[dict[str, Any]]
     preparation: TablePreparation | None = None
+    probability_slope: float | None = None
 
     @classmethod
     def of(cls, classifier: Any) -> Self:
@@ -77,6 +81,7 @@ class HalfspaceModel:
             reach=float(scaling.reach),
             provenance=_provenance(classifier),
             certificates=[_certificate(outcome) for outcome in classifier.phases_],
+            probability_slope=classifier.probability_slope_,
         )
 
     # -- predictions -------------------------------------------------------------------------
@@ -112,25 +117,34 @@ class HalfspaceModel:
         """The predicted label for each score of the decision function."""
         return np.asarray(self.classes)[(scores > 0).astype(np.intp)]
 
+    def predict_proba(self, X: object) -> FloatArray:
+        """As `HalfspaceClassifier.predict_proba`."""
+        return probabilities(self.decision_function(X), check_slope(self.probability_slope))
+
     # -- exports -----------------------------------------------------------------------------
 
-    def to_sklearn(self) -> Any:
+    def to_sklearn(self, *, with_probabilities: bool = False) -> Any:
         """A plain scikit-learn pipeline with the same predictions, for dense tables.
 
         A `StandardScaler` that only centers, a `MinMaxScaler` that scales and clips, and a
-        `LinearSVC` with the model's coefficients, which was never fitted itself. It has a decision
-        function, but no `predict_proba`. It computes in the precision of the table. With a
-        preparation, these steps follow a `CellReader`, which turns the cells of a data frame into
-        numbers and texts, and a `ColumnTransformer`.
+        `LinearSVC` with the model's coefficients, which was never fitted itself. It has the same
+        decision function, but no `predict_proba`. With probabilities, the last step is a
+        `LogisticRegression` instead, with the same `predict_proba`; its decision function is the
+        log odds. It computes in the precision of the table. With a preparation, these steps follow
+        a `CellReader`, which turns the cells of a data frame into numbers and texts, and a
+        `ColumnTransformer`.
         """
+        from sklearn.linear_model import LogisticRegression
         from sklearn.pipeline import make_pipeline
         from sklearn.svm import LinearSVC
 
-        linear = LinearSVC()
+        linear, factor = LinearSVC(), 1.0
+        if with_probabilities:
+            linear, factor = LogisticRegression(), check_slope(self.probability_slope)
         linear.classes_ = np.asarray(self.classes)
         linear.n_features_in_, linear.n_iter_ = self.n_features, 0
-        linear.coef_ = self._spread(self.weights, 0.0)[np.newaxis]
-        linear.intercept_ = np.array([self.offset])
+        linear.coef_ = factor * self._spread(self.weights, 0.0)[np.newaxis]
+        linear.intercept_ = factor * np.array([self.offset])
         first = () if self.preparation is None else self.preparation.to_sklearn()
         return make_pipeline(*first, *self._scalers(), linear)
 

@@ -20,10 +20,11 @@ from thresher.estimators.model import HalfspaceModel, Label
 from thresher.files import other_than_file, write_text
 from thresher.preparation import TablePreparation
 from thresher.preparation.records import preparation_from, preparation_record
-from thresher.validation import FloatArray, check_count, check_number
+from thresher.validation import FloatArray, check_count, check_number, check_positive
 from thresher.wording import has_controls, one_line
 
-FORMAT, VERSION, WITH_PREPARATION = "thresher-model", 1, 2  # the versions
+FORMAT = "thresher-model"
+VERSION, WITH_PREPARATION, WITH_PROBABILITIES = 1, 2, 3  # the last: preparation optional
 MAX_BYTES = 2**24  # a model of half a million features with names of 28 characters
 MAX_MARKS = 2**20  # commas, or colons and brackets: a value costs far more memory than its bytes
 MAX_FEATURES = 10_000_000
@@ -89,11 +90,10 @@ def check_savable(
 def _text_of(model: HalfspaceModel) -> str:
     """The content of its file, which can be read again."""
     preparation = getattr(model, "preparation", None)
-    version = VERSION if preparation is None else WITH_PREPARATION
-    content: dict[str, Any] = {"format": FORMAT, "version": version}
     try:
+        content: dict[str, Any] = {"format": FORMAT, "version": _version_of(model)}
         values = asdict(replace(model, preparation=None))
-    except TypeError as error:
+    except (AttributeError, TypeError) as error:
         kind = type(model).__name__
         message = f"model must be a HalfspaceModel, got {kind}; pass classifier.to_model()"
         raise TypeError(message) from error
@@ -101,6 +101,8 @@ def _text_of(model: HalfspaceModel) -> str:
         content[name] = value.tolist() if isinstance(value, np.ndarray) else value
     content["reach"] = None if math.isinf(model.reach) else model.reach
     del content["preparation"]
+    if model.probability_slope is None:
+        del content["probability_slope"]
     if preparation is not None:
         content["preparation"] = preparation_record(preparation)
     try:
@@ -109,6 +111,13 @@ def _text_of(model: HalfspaceModel) -> str:
     except _REFUSED as error:
         raise ValueError(f"the model cannot be saved: {_reason(error)}") from error
     return text
+
+
+def _version_of(model: HalfspaceModel) -> int:
+    """The first version that can hold the model: earlier releases read it if they can."""
+    if model.probability_slope is not None:
+        return WITH_PROBABILITIES
+    return VERSION if model.preparation is None else WITH_PREPARATION
 
 
 def load_model(path: str | Path) -> HalfspaceModel:
@@ -164,11 +173,13 @@ def _model_in(data: bytes) -> HalfspaceModel:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"its format is not {FORMAT!r}")
     version, known = content.get("version"), {"format", "version"}
-    if type(version) is not int or version not in (VERSION, WITH_PREPARATION):
-        raise ValueError(f"version must be {VERSION} or {WITH_PREPARATION}, got {version!r}")
+    if type(version) is not int or not VERSION <= version <= WITH_PROBABILITIES:
+        raise ValueError(f"version must be {VERSION} to {WITH_PROBABILITIES}, got {version!r}")
     known |= set(HalfspaceModel.__dataclass_fields__)
     if version == VERSION:
         known.remove("preparation")
+    if version < WITH_PROBABILITIES:
+        known.remove("probability_slope")
     if unknown := set(content) - known:
         raise ValueError(f"unknown field {min(unknown)!r}")
     for name, value in content.items():
@@ -225,11 +236,14 @@ def _model_of(content: dict[str, Any]) -> HalfspaceModel:
     if not reach > 0:
         raise ValueError(f"reach must be greater than 0, got {reach}")
     offset = check_number(content["offset"], "offset")
-    _refuse_overflow(weights, offset, reach)
+    slope = None
+    if content["version"] == WITH_PROBABILITIES:
+        slope = check_positive(content["probability_slope"], "probability_slope")
+    _refuse_overflow(weights, offset, reach, slope or 1.0)
     if not isinstance(content["provenance"], dict):
         raise TypeError("provenance must be a dict")
     names, preparation = _names(content["feature_names"], n_features), None
-    if content["version"] == WITH_PREPARATION:
+    if content["version"] == WITH_PREPARATION or "preparation" in content:
         preparation = preparation_from(content["preparation"])
         if names != preparation.feature_names:
             raise ValueError("feature_names must be those of the prepared columns")
@@ -246,13 +260,15 @@ def _model_of(content: dict[str, Any]) -> HalfspaceModel:
         provenance=content["provenance"],
         certificates=_list(content["certificates"], "certificates", {dict}),
         preparation=preparation,
+        probability_slope=slope,
     )
 
 
-def _refuse_overflow(weights: FloatArray, offset: float, reach: float) -> None:
+def _refuse_overflow(weights: FloatArray, offset: float, reach: float, slope: float) -> None:
     """Every row must get a finite score: Σ|weights|·reach + |offset| bounds them all."""
     with np.errstate(over="ignore"):
         largest = float(np.abs(weights).sum()) * min(reach, FARTHEST) + abs(offset)
+        largest *= max(1.0, slope)
     if not largest <= LARGEST_SCORE:
         raise ValueError("weights, reach and offset are so large that scores would overflow")
 

@@ -120,19 +120,26 @@ class Examples:
     def held_out(self, fit: Callable[[Fold], Scores]) -> "HeldOut":
         """What models that are fitted to the training rows of each fold do on the others."""
         wrong, errors = np.zeros(self.signs.size, dtype=np.bool_), []
+        scores = np.full(self.signs.size, np.nan)
         for fold in self.folds:
-            scores, signs = fit(fold)(self.rows[fold.test]), self.signs[fold.test]
-            wrong[fold.test] = np.where(scores > 0, 1.0, -1.0) != signs
+            signs = self.signs[fold.test]
+            scores[fold.test] = fit(fold)(self.rows[fold.test])
+            wrong[fold.test] = np.where(scores[fold.test] > 0, 1.0, -1.0) != signs
             errors.append(weighted_error(wrong[fold.test], signs, self.judge[fold.test]))
-        return HeldOut(tuple(errors), wrong)
+        return HeldOut(tuple(errors), wrong, scores)
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """The trust-weighted error on each fold, and which rows were wrong when they were held out."""
+    """The trust-weighted error on each fold, and what came out for the rows when held out.
+
+    `wrong` says which rows were wrong; `scores` is the decision function, NaN for rows that were
+    never held out.
+    """
 
     errors: tuple[float, ...]
     wrong: NDArray[np.bool_]
+    scores: FloatArray
 
     @property
     def error(self) -> float:
@@ -226,6 +233,11 @@ class PenalizedFit:
     def error(self) -> float:
         """The trust-weighted error on held-out rows."""
         return self.held_out.error
+
+    @property
+    def length(self) -> float:
+        """Of the coefficients and the offset as one vector; 1 if all are zero."""
+        return float(np.hypot(np.linalg.norm(self.coef), self.offset)) or 1.0
 
     @property
     def is_certified(self) -> bool:
