@@ -203,10 +203,11 @@ def test_products_of_columns_are_symmetric_to_the_bit(
 
 @library
 def test_rows_are_put_in_their_places(library: str) -> None:
-    before, rows = np.arange(12.0).reshape(4, 3), -np.ones((2, 3))
-    after = to_host(put_rows(put(library, before), np.array([3, 1]), put(library, rows)))
-    assert np.array_equal(after, put_rows(before.copy(), np.array([3, 1]), rows))
-    untouched = put_rows(put(library, before), np.array([], dtype=int), put(library, rows[:0]))
+    before, rows = np.arange(12.0).reshape(4, 3), -np.arange(9.0).reshape(3, 3)
+    places, chosen = np.array([3, 1]), np.array([0, 2])
+    after = to_host(put_rows(put(library, before), places, put(library, rows), chosen))
+    assert np.array_equal(after, put_rows(before.copy(), places, rows, chosen))
+    untouched = put_rows(put(library, before), places[:0], put(library, rows), chosen[:0])
     assert np.array_equal(to_host(untouched), before)
 
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from thresher.arrays import (
     Array,
     is_foreign,
-    largest_in_rows,
     like,
     namespace_of,
     positive_part,
@@ -177,7 +176,8 @@ def _shrunk_to_ratio(vectors: FloatArray, ratio: float) -> FloatArray:
     n_top = _n_largest(ratio)
     if 2 * n_top < magnitudes.shape[1]:
         # As a rule the level lies among the largest entries, and only those need be sorted.
-        depths, is_found = _level_depths(largest_in_rows(magnitudes, n_top), ratio)
+        top = np.partition(-magnitudes, n_top - 1, axis=1)[:, :n_top]
+        depths, is_found = _level_depths(-np.sort(top, axis=1), ratio)
     if 2 * n_top >= magnitudes.shape[1] or not is_found.all():
         depths, is_found = _level_depths(_descending_to_zero(magnitudes), ratio)
     excess = np.maximum(depths[:, None] - (largest - magnitudes), 0)

@@ -55,8 +55,8 @@ def ascend(
         moving = reached > values[climbing] + precision * np.abs(values[climbing])
         improved = climbing[better]
         chosen = np.flatnonzero(better)
-        directions = put_rows(directions, improved, take(candidates, chosen))
-        images = put_rows(images, improved, take(candidate_images, chosen))
+        directions = put_rows(directions, improved, candidates, chosen)
+        images = put_rows(images, improved, candidate_images, chosen)
         values[improved] = reached[better]
         climbing = climbing[moving]
         if climbing.size == 0:

@@ -131,9 +131,12 @@ class CutSearch:
         return values[chosen], to_host(take(found, np.array(chosen)))
 
     def _climb_from(self, starts: FloatArray) -> None:
-        starts = like(starts, self.moment.gram)
-        values, directions = ascend(self.moment.multiply, starts, self.l1_radius)
-        self.variance, self.direction = float(values[0]), to_host(directions)[0]
+        def multiply(directions: FloatArray) -> FloatArray:
+            """Where the matrix is; what is done with one direction is faster on the host."""
+            return to_host(self.moment.multiply(like(directions, self.moment.gram)))
+
+        values, directions = ascend(multiply, starts, self.l1_radius)
+        self.variance, self.direction = float(values[0]), directions[0]
         self.clip: ClipBound | None = None
         if self.variance < self.best[0]:
             self.best = self.variance, self.moment.weights
