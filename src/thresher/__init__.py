@@ -8,6 +8,7 @@ if TYPE_CHECKING:
         HalfspaceClassifier,
         HalfspaceClassifierCV,
         TrustedClassifier,
+        estimate_noise_rate,
         load_model,
         save_model,
     )
@@ -22,6 +23,7 @@ __all__ = [
     "HalfspaceClassifierCV",
     "TrustedClassifier",
     "__version__",
+    "estimate_noise_rate",
     "learn_actively",
     "learn_passively",
     "load_model",
@@ -33,6 +35,7 @@ _ESTIMATORS = (
     "HalfspaceClassifier",
     "HalfspaceClassifierCV",
     "TrustedClassifier",
+    "estimate_noise_rate",
     "load_model",
     "save_model",
 )

@@ -169,7 +169,7 @@ def test_the_default_choice_is_auto_alone() -> None:
 
 
 def test_auto_comes_after_all_numbers() -> None:
-    choices = HalfspaceClassifierCV(("auto", 4, 2))._choices(n_features=8)
+    choices = HalfspaceClassifierCV(("auto", 4, 2))._choices(8, (0.05,))
     assert [sparsity for sparsity, _ in choices] == [2, 4, "auto"]
 
 

@@ -299,7 +299,7 @@ def test_a_pruned_row_is_not_trusted_at_all() -> None:
         ("noise_rate", -0.01, ValueError),
         ("noise_rate", np.nan, ValueError),
         ("noise_rate", "low", TypeError),
-        ("noise_rate", None, TypeError),
+        ("noise_rate", "none", TypeError),
         ("fit_intercept", 2, TypeError),
         ("fit_intercept", 1.0, TypeError),
         ("fit_intercept", "no", TypeError),

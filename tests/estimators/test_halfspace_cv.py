@@ -47,7 +47,7 @@ def choice(*sparsities: int) -> HalfspaceClassifierCV:
 
 
 def test_every_sparsity_is_tried_with_every_noise_rate() -> None:
-    choices = HalfspaceClassifierCV((2, 1), (0.1, 0.0))._choices(n_features=8)
+    choices = HalfspaceClassifierCV((2, 1))._choices(8, (0.1, 0.0))
     assert choices == [(1, 0.1), (1, 0.0), (2, 0.1), (2, 0.0)]
 
 

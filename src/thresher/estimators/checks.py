@@ -74,7 +74,7 @@ class Settings:
             most_features=sparsity if is_limited else None,
             final_fit=_check_final_fit(estimator.final_fit),
             max_columns=max(_check_max_columns(estimator.max_columns), sparsity),
-            noise_rate=check_noise_rate(estimator.noise_rate),
+            noise_rate=noise_rate_of(estimator),
             fit_intercept=check_switch(estimator.fit_intercept, "fit_intercept"),
             scale=check_switch(estimator.scale, "scale"),
             reach=check_positive(estimator.reach, "reach"),
@@ -103,6 +103,13 @@ class Settings:
             return self.schedule
         extra = min(EXTRA_FOR_SPARSE[0], EXTRA_FOR_SPARSE[1] / self.noise_rate)
         return replace(self.schedule, outlier_margin=self.schedule.outlier_margin + extra)
+
+
+def noise_rate_of(estimator: Any) -> float:
+    """The noise rate of a fit: as given, or as estimated; 0 before it is."""
+    if estimator.noise_rate is None:
+        return float(getattr(estimator, "noise_rate_", 0.0))
+    return check_noise_rate(estimator.noise_rate)
 
 
 def check_sparsity(value: object, name: str = "sparsity") -> int:

@@ -1,6 +1,7 @@
 """`HalfspaceClassifier`: the passive learner as a scikit-learn estimator."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,16 +17,18 @@ from thresher.estimators.checks import (
     check_device_table,
     check_training_table,
     check_two_classes,
+    noise_rate_of,
 )
 from thresher.estimators.columns import ColumnScaling, HomogeneousRows
 from thresher.estimators.comparison import Comparison
+from thresher.estimators.contradictions import NoiseRate
 from thresher.estimators.folds import usual_folds
 from thresher.estimators.penalized import PenalizedFit
 from thresher.estimators.screening import watched_columns
 from thresher.estimators.trust import trust_of_rows, warn_of_distrusted_classes
 from thresher.geometry import hard_threshold
 from thresher.learning import PhaseOutcome, PracticalSchedule, Task, learn_from_table
-from thresher.validation import FloatArray, Rows, check_noise_rate, is_sparse
+from thresher.validation import FloatArray, Rows, is_sparse
 
 COPIES = 3.0  # of the table that a fit needs at its peak: scaled, in the band, centered, weighed
 
@@ -44,8 +47,9 @@ class HalfspaceClassifier(FittedHalfspace):
     sparsity : int, "auto" or "all", default=10
         Largest number of features in the model. Values above the number of columns mean all. With
         "auto", halfspaces have up to 40 features, and a penalized fit as many as suit it.
-    noise_rate : float, default=0.05
-        Largest share of planted rows to withstand, below 0.5.
+    noise_rate : float or None, default=0.05
+        Largest share of planted rows to withstand, below 0.5. None: the upper end of the interval
+        that `estimate_noise_rate` finds, at least .02.
     final_fit : "auto", "hinge" or "penalized", default="auto"
         The final model. "hinge": the last halfspace of Algorithm 1. "penalized": L1 logistic
         regression or an L2 support vector machine, fitted to the trusted rows, with the penalty
@@ -94,6 +98,8 @@ class HalfspaceClassifier(FittedHalfspace):
     phases_ : one `PhaseOutcome` per phase, with its certificates; halfspaces have one entry for
         each of `columns_`, and a last one for the intercept
     n_iter_ : number of phases
+    noise_rate_ : the noise rate that was used
+    estimated_noise_rate_ : the `NoiseRate`, with an interval, if `noise_rate` is None; else None
     n_features_in_, feature_names_in_ : as in scikit-learn
     scaling_ : the `ColumnScaling` used in predictions
 
@@ -116,7 +122,7 @@ class HalfspaceClassifier(FittedHalfspace):
     def __init__(
         self,
         sparsity: int | str = 10,
-        noise_rate: float = 0.05,
+        noise_rate: float | None = 0.05,
         *,
         final_fit: str = "auto",
         max_columns: int | None = 400,
@@ -160,6 +166,10 @@ class HalfspaceClassifier(FittedHalfspace):
         if is_foreign(X):
             settings, check = settings.on_device(), check_device_table
         rows, labels = check(self, X, y)
+        self.estimated_noise_rate_ = None
+        if self.noise_rate is None:
+            self.estimated_noise_rate_ = NoiseRate.seen_by(self, X, y)
+            settings = replace(settings, noise_rate=self.estimated_noise_rate_.to_withstand)
         report = FitReport(self, X, y)
         self._learn(
             rows, labels, settings, observe=lambda learned: report.task_ended("phase", learned)
@@ -239,6 +249,7 @@ class HalfspaceClassifier(FittedHalfspace):
             "penalized_fit_": None,
             "evidence_": None,
             "probability_slope_": None,
+            "noise_rate_": settings.noise_rate,
             **self._coefficients(weights, offset, self.columns_),
         }
 
@@ -262,7 +273,7 @@ class HalfspaceClassifier(FittedHalfspace):
     def _finish(self, rows: Rows, labels: Any, settings: Settings) -> None:
         """Choose between the halfspace and a penalized fit to the rows it trusts."""
         compared = Comparison(
-            lambda *_: clone(self),
+            lambda *_: clone(self).set_params(noise_rate=settings.noise_rate),
             [(self.sparsity, settings.noise_rate)],
             rows,
             labels,
@@ -289,7 +300,7 @@ class HalfspaceClassifier(FittedHalfspace):
             self.row_weights_,
             self._signs(labels),
             self.classes_.tolist(),
-            check_noise_rate(self.noise_rate),
+            noise_rate_of(self),
         )
 
     def _signs(self, labels: Any) -> FloatArray:

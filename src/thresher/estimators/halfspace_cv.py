@@ -17,6 +17,7 @@ from thresher.estimators.checks import (
     check_training_table,
 )
 from thresher.estimators.comparison import Choice, Comparison, choose
+from thresher.estimators.contradictions import NoiseRate
 from thresher.estimators.folds import DEFAULT_FOLDS, make_folds
 from thresher.estimators.halfspace import HalfspaceClassifier
 from thresher.estimators.model import HalfspaceModel
@@ -52,7 +53,8 @@ class HalfspaceClassifierCV(FittedHalfspace):
     ----------
     sparsities : "auto", or a sequence of int, "auto" or "all", default="auto"
         Values above the number of columns mean all columns, and are tried once.
-    noise_rates : sequence of float, default=(0.05,)
+    noise_rates : sequence of float or None, default=(0.05,)
+        None: the upper end of the interval that `estimate_noise_rate` finds, at least .02.
     cv : int, splitter, iterable of (train, test) splits or None, default=3
         As in scikit-learn. A number means stratified folds, shuffled by `random_state`; None means
         3. Every class must occur in the training rows of every split.
@@ -68,6 +70,7 @@ class HalfspaceClassifierCV(FittedHalfspace):
     ----------
     path_ : one `PathPoint` per choice
     sparsity_, noise_rate_ : the chosen values
+    estimated_noise_rate_ : the `NoiseRate`, with an interval, if `noise_rates` is None; else None
     best_estimator_, best_ : the chosen `HalfspaceClassifier`, fitted to all rows (one object under
         two names)
     coef_, intercept_, support_, classes_, row_weights_, evidence_, final_fit_, penalized_fit_,
@@ -87,7 +90,7 @@ class HalfspaceClassifierCV(FittedHalfspace):
     def __init__(
         self,
         sparsities: Sequence[int | str] | str = "auto",
-        noise_rates: Sequence[float] = (0.05,),
+        noise_rates: Sequence[float] | None = (0.05,),
         *,
         final_fit: str = "auto",
         max_columns: int | None = 400,
@@ -127,12 +130,16 @@ class HalfspaceClassifierCV(FittedHalfspace):
         """
         settings = self._check_parameters()
         rows, labels = check_training_table(self, X, y)
-        choices = self._choices(rows.shape[1])
+        make = partial(self._make, random_state=settings.seed)
+        self.estimated_noise_rate_, noise_rates = None, self.noise_rates
+        if noise_rates is None:
+            self.estimated_noise_rate_ = NoiseRate.seen_by(make("auto", 0.0), rows, labels)
+            noise_rates = (self.estimated_noise_rate_.to_withstand,)
+        choices = self._choices(rows.shape[1], noise_rates)
         folds = make_folds(self.cv, rows, labels, settings.seed)
         n_fits = 2 + len(choices) * (len(folds) if settings.final_fit != "penalized" else 0)
         with self._bar(n_fits) as move:
             report = FitReport(self, X, y, n_tasks=n_fits, move=move)
-            make = partial(self._make, random_state=settings.seed)
             compared = Comparison(make, choices, rows, labels, folds, settings.final_fit)
             report.task_ended("fit for trust")
             for _ in compared.fit_halfspaces(self.n_jobs):
@@ -149,16 +156,16 @@ class HalfspaceClassifierCV(FittedHalfspace):
         check_switch(self.verbose, "verbose")
         return Settings.of(self._make(1, 0.0, self.random_state))
 
-    def _choices(self, n_features: int) -> list[Choice]:
+    def _choices(self, n_features: int, noise_rates: Sequence[float]) -> list[Choice]:
         """Every sparsity, from small to large, with every noise rate."""
         given = ["auto"] if _is_auto(self.sparsities) else self.sparsities
         checked = _checked(given, "sparsities", check_sparsity)
-        noise_rates = _checked(self.noise_rates, "noise_rates", check_noise_rate)
+        checked_rates = _checked(noise_rates, "noise_rates", check_noise_rate)
         named = [_is_auto(value) for value in given]
         tried: list[int | str] = sorted(
             {min(sparsity, n_features) for sparsity, is_auto in zip(checked, named) if not is_auto}
         )
-        return list(product(tried + ["auto"] * any(named), dict.fromkeys(noise_rates)))
+        return list(product(tried + ["auto"] * any(named), dict.fromkeys(checked_rates)))
 
     def _bar(self, n_fits: int) -> AbstractContextManager[Move | None]:
         if not self.verbose:

@@ -39,8 +39,8 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
     estimator : classifier whose `fit` takes `sample_weight`, or a pipeline that ends with one
         In a pipeline, trust is found on the output of the steps before the last one. With None, the
         classifier is the penalized fit of `HalfspaceClassifier`.
-    noise_rate : float, default=0.05
-        Largest share of planted rows to withstand, below 0.5.
+    noise_rate : float or None, default=0.05
+        Largest share of planted rows to withstand, below 0.5. None: it is estimated.
     max_columns, label_aware, schedule, random_state : as in `HalfspaceClassifier`
 
     Attributes
@@ -75,7 +75,7 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
         self,
         estimator: Any = None,
         *,
-        noise_rate: float = 0.05,
+        noise_rate: float | None = 0.05,
         max_columns: int | None = 400,
         label_aware: bool = True,
         schedule: PracticalSchedule | None = None,
