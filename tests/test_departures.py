@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from estimators.small import QUICK
-from thresher import HalfspaceClassifier
+from thresher import ActiveClassifier, ActiveLearner, HalfspaceClassifier
 from thresher.geometry import Band
 from thresher.learning import (
     PhaseOutcome,
@@ -186,6 +186,14 @@ def rows_of_two_draws(**switches: bool) -> int:
     return int(np.intersect1d(pool.draw(request).ids, pool.draw(request).ids).size)
 
 
+def size_of_second_question(kind: type) -> int:
+    """How many rows the second question has."""
+    rows, labels = planted_table()
+    learner = kind(rows[12:], noise_rate=0.1, sparsity=2, label_budget=300, random_state=0)
+    learner.tell(labels[12:][learner.ask().ids])
+    return len(learner.ask().ids)
+
+
 class WithReplacement:
     """A source of its own: rows of a table with replacement, each draw under a new id."""
 
@@ -284,6 +292,9 @@ SWITCHED: dict[tuple[str, str], Callable[[], tuple[object, object]]] = {
         classifier(final_fit=final_fit).final_fit_ for final_fit in ("auto", "hinge")
     ),
     ("final_fit", "judge"): lambda: tuple(map(trust_of_clean_rows, ("auto", "hinge"))),
+    ("use", "Questioner"): lambda: tuple(
+        map(size_of_second_question, (ActiveClassifier, ActiveLearner))
+    ),
     ("final_fit", "keep_every_class"): lambda: tuple(
         map(trust_of_a_small_class, ("auto", "hinge"))
     ),

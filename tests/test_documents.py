@@ -28,7 +28,7 @@ PAGES = sorted(
     path for path in DOCS.rglob("*.md") if not set(BUILT) & set(path.relative_to(DOCS).parts)
 )
 GALLERY = sorted((DOCS / "gallery").glob("plot_*.py"))
-SHOWN = ["extending.md", "files.md", "getting-started.md", "parameters.md"]
+SHOWN = ["extending.md", "files.md", "getting-started.md", "labeling.md", "parameters.md"]
 LIMIT = 20  # lines of the adversary that a newcomer is shown
 
 by_path = pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
@@ -61,7 +61,10 @@ def programs(text: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_the_blocks_of_a_page_print_what_is_shown(name: str) -> None:
+def test_the_blocks_of_a_page_print_what_is_shown(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     pairs = programs(text_of(DOCS / name))
     assert pairs
     mark = "---- next block"
@@ -238,6 +241,7 @@ def test_a_name_in_the_reference_exists(module: str) -> None:
         "thresher",
         "thresher.solvers",
         "thresher.estimators",
+        "thresher.labeling",
         "thresher.displays",
         "thresher.auditing",
         "thresher.rivals",

@@ -17,14 +17,14 @@ import numpy as np
 import pytest
 
 from runs import SMALL, Table, active, finish, oracle
-from thresher import HalfspaceClassifier, errors, memory
+from thresher import ActiveClassifier, HalfspaceClassifier, errors, memory
 from thresher.errors import ThresherError, UncertifiedPhase, warn_caller
 from thresher.learning import ActiveLearner
 from thresher.outliers import remove_outliers
 from thresher.table_files import read_table
 
 TABLE = Table()
-WARNINGS = {UncertifiedPhase, errors.DistrustedClass}
+WARNINGS = {UncertifiedPhase, errors.DistrustedClass, errors.DoubtfulLabels}
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,12 @@ def _uncertified(_path: Path, _patch: pytest.MonkeyPatch) -> None:
     finish(active(TABLE.X, schedule=replace(SMALL, variance_factor=1e-6)), TABLE.reveal)
 
 
+def _one_class_of_answers(_path: Path, _patch: pytest.MonkeyPatch) -> None:
+    learner = ActiveClassifier(TABLE.X, random_state=0)
+    while (question := learner.ask()) is not None:
+        learner.tell(["ham"] * len(question.ids))
+
+
 CASES = {
     "labels": Case(
         errors.BudgetExceeded,
@@ -151,6 +157,11 @@ CASES = {
         errors.DistrustedClass,
         _distrusted_class,
         ("class True (20 of 1000 rows)", "a mean trust of", "a smaller noise_rate"),
+    ),
+    "one class of answers": Case(
+        errors.DoubtfulLabels,
+        _one_class_of_answers,
+        ("all labels so far are 'ham'", "random rows are asked about", "as initial_labels"),
     ),
     "uncertified": Case(
         UncertifiedPhase,

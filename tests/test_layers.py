@@ -45,17 +45,27 @@ ALLOWED["estimators"] = ALLOWED["learning"] | {
     "penalty_checker",
     "preparation",
 }
+ALLOWED["labeling"] = ALLOWED["estimators"] | {"estimators"}
 ALLOWED["displays"] = FOUNDATIONS | {"estimators", "learning", "rendering"}
 ALLOWED["rivals"] = ALLOWED["estimators"] | {"estimators"}
 ALLOWED["experiments"] = ALLOWED["rivals"] | {"rivals", "simulate", "table_files"}
-ALLOWED["__init__"] = ALLOWED["estimators"] | {"estimators"}
+ALLOWED["__init__"] = ALLOWED["labeling"] | {"labeling"}
 ALLOWED["auditing"] = ALLOWED["rivals"] | {"displays", "table_files"}
 ALLOWED["demo"] = ALLOWED["auditing"] | {"auditing", "rivals", "simulate"}
 ALLOWED["cli"] = ALLOWED["demo"] | {"demo", "experiments", "__init__"}
 ALLOWED["__main__"] = {"cli"}
 
 LABORATORY = {"simulate", "rivals", "experiments"}
-LEARNERS = ["learning", "solvers", "outliers", "oracles", "estimators", "geometry", "certificates"]
+LEARNERS = [
+    "learning",
+    "solvers",
+    "outliers",
+    "oracles",
+    "estimators",
+    "geometry",
+    "certificates",
+    "labeling",
+]
 
 
 def layer_of(module: str) -> str:

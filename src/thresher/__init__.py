@@ -12,12 +12,14 @@ if TYPE_CHECKING:
         load_model,
         save_model,
     )
+    from thresher.labeling import ActiveClassifier
     from thresher.learning import ActiveLearner, learn_actively, learn_passively, plan
     from thresher.outliers import remove_outliers
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ActiveClassifier",
     "ActiveLearner",
     "HalfspaceClassifier",
     "HalfspaceClassifierCV",
@@ -43,6 +45,7 @@ _LEARNING = ("ActiveLearner", "learn_actively", "learn_passively", "plan")
 _HOMES = {
     **dict.fromkeys(_ESTIMATORS, "thresher.estimators"),
     **dict.fromkeys(_LEARNING, "thresher.learning"),
+    "ActiveClassifier": "thresher.labeling",
     "remove_outliers": "thresher.outliers",
 }
 _MODULES = ("errors", "geometry", "learning", "oracles", "outliers", "solvers")

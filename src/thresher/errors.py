@@ -103,6 +103,10 @@ class DistrustedClass(UserWarning):
     """A class whose rows are hardly trusted: planted, or too small for the noise rate."""
 
 
+class DoubtfulLabels(UserWarning):
+    """Labels of one class only, or labels that make a model worse: rows may be planted."""
+
+
 class UnknownId(ThresherError, ValueError):
     """An id that no draw has handed out.
 

@@ -1,0 +1,340 @@
+"""`ActiveClassifier`: labels of a finite pool, bought where they tell most."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.errors import DoubtfulLabels, LearningStopped, warn_caller
+from thresher.estimators.model import HalfspaceModel
+from thresher.labeling.answers import plain_labels
+from thresher.labeling.fitting import Fitting
+from thresher.labeling.judging import ErrorEstimate, LabeledSample
+from thresher.labeling.learned_model import LearnedModel
+from thresher.labeling.parameters import Parameters
+from thresher.labeling.pool import FinitePool, Question
+from thresher.labeling.questions import LONG_SEARCH, N_FIRST, Questioner
+from thresher.labeling.run_file import load_run, save_run
+from thresher.labeling.scaled_pool import ScaledPool
+from thresher.labeling.transcript import Transcript
+from thresher.labeling.trust import trust_in_labeled, trust_in_pool
+from thresher.validation import FloatArray, seed_from
+
+N_STEADY = 3  # batches that must change almost no prediction
+STEADY = 0.002  # share of the predictions that may change
+LEAST_LABELS = 100  # before a run without a budget ends by itself, and between alarms
+
+
+class ActiveClassifier:
+    """A linear classifier that asks for the labels of a pool's most informative rows.
+
+    Call `ask` for rows and `tell` their labels until `ask` returns None. Rows that stand out in the
+    pool (Algorithm 2) are not asked about. The first questions are random; then come the rows that
+    the current model is least sure of, and a share of random ones, on which the model's error is
+    estimated. Columns are scaled by medians and clipped, and there is an intercept.
+
+    Parameters
+    ----------
+    pool : array, sparse matrix or data frame of shape (n, d)
+    noise_rate : largest share of planted rows to withstand, below 0.5
+    sparsity : largest number of features in the model; "auto" or "all" for no limit
+    batch_size : largest number of rows in a question
+    label_budget : largest number of labels to ask for. The order of the questions does not depend
+        on it: a run that is restored with a larger budget goes on where it ended
+    target_error : stop when the upper end of the estimated error's interval is at most this
+    initial_labels : labels that are known already: a dict from ids to labels, a pandas series, or
+        one label for each row of the pool, None where it is unknown. They cost nothing
+    audit_fraction : least share of random questions, the first ones included; 0 for none
+    random_state : integer seed, Generator, RandomState or None
+
+    Attributes
+    ----------
+    classes_ : the two labels; the second is the positive class
+    coef_, intercept_ : (1, n_features) and (1,) in the units of the columns of the pool
+    support_ : indices of the features with a non-zero coefficient
+    n_labels_ : number of labels bought so far; skipped rows and initial labels do not count
+    error_estimate_ : (estimate, low, high): the error on random labels, with a 95% interval
+    stop_reason_ : why `ask` returned None: "budget spent", "target met", "no longer changes" or
+        "pool exhausted"; None while there are questions
+    row_weights_ : (n,) the trust in each row of the pool, from 0 to 1
+
+    Notes
+    -----
+    The model is fitted to all labels, weighted by trust. `error_estimate_` judges each random label
+    by a fit without it (five folds), so it describes models with slightly fewer labels. It counts
+    disagreements with the labels that were given, mistakes of the annotator included. Rows that
+    were skipped do not count.
+
+    Without a budget and a target, questions end when three batches have changed almost no
+    prediction on the pool.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((1000, 10))
+    >>> learner = ActiveClassifier(X, label_budget=100, random_state=0)
+    >>> while (question := learner.ask()) is not None:
+    ...     learner.tell(np.where(question.X[:, 3] + question.X[:, 5] > 0.5, "yes", "no"))
+    >>> learner.stop_reason_, learner.n_labels_
+    ('budget spent', 100)
+    >>> learner.score(X, np.where(X[:, 3] + X[:, 5] > 0.5, "yes", "no")) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        pool: Any,
+        *,
+        noise_rate: float = 0.05,
+        sparsity: int | str = "auto",
+        batch_size: int = 10,
+        label_budget: int | None = None,
+        target_error: float | None = None,
+        initial_labels: Any = None,
+        audit_fraction: float = 0.1,
+        random_state: Any = None,
+    ) -> None:
+        self._parameters = Parameters(
+            noise_rate, sparsity, batch_size, label_budget, target_error, audit_fraction
+        )
+        self._pool = FinitePool.of(pool)
+        self._scaled = ScaledPool.of(self._pool.rows)
+        self.row_weights_ = trust_in_pool(self._scaled, self._parameters.noise_rate)
+        self.stop_reason_: str | None = None
+        self._transcript = Transcript(seed_from(random_state))
+        self._learned: LearnedModel | None = None
+        self._warned: set[str] = set()
+        if initial_labels is not None:
+            self._take_initial(initial_labels)
+
+    def _take_initial(self, labels: Any) -> None:
+        if hasattr(labels, "iloc") and hasattr(labels, "index"):  # a pandas series
+            labels = dict(zip(labels.index, labels))
+        rows = list(range(self._pool.n_rows))
+        if isinstance(labels, Mapping):
+            rows, labels = self._pool.positions(labels), list(labels.values())
+        values = plain_labels(labels, len(rows), self._transcript.answers.kept)
+        known = {row: value for row, value in zip(rows, values) if value is not None}
+        self._transcript.answers.update(known)
+        self._transcript.initial = sorted(known)
+
+    # -- the conversation --------------------------------------------------------------------
+
+    def ask(self) -> Question | None:
+        """The rows whose labels are wanted next, or None when there is nothing more to ask.
+
+        Asking again without answering returns the same rows.
+        """
+        self.stop_reason_ = self._reason_to_stop()
+        if self.stop_reason_ is None and not self._transcript.pending():
+            self._warn()
+            batch = self._questioner.next_batch(self._transcript)
+            if batch.rows:
+                self._transcript.batches.append(batch)
+            else:
+                self.stop_reason_ = "pool exhausted"
+        return None if self.stop_reason_ else self._pool.question(self._open_rows())
+
+    def tell(self, labels: Any, ids: Any = None) -> None:
+        """Record the labels of the rows of the last question, or of any rows that were asked about.
+
+        Parameters
+        ----------
+        labels : one for each row, of any two kinds (strings, numbers, booleans); None skips a row
+        ids : which rows they belong to, in any order. A row that has an answer gets the new one.
+            By default, the rows of the last question that are still without an answer
+
+        Raises
+        ------
+        ValueError, TypeError : an id that was not asked about, a third kind of label, or a wrong
+            number of labels. Then nothing is recorded
+        """
+        answers = self._transcript.answers
+        rows = self._open_rows() if ids is None else self._asked_rows(ids)
+        if ids is None and not rows:
+            raise LearningStopped("there is no question to answer: call ask first, or pass ids")
+        values = plain_labels(labels, len(rows), answers.kept)
+        answers.update(dict(zip(rows, values)))
+        self._learned, self.stop_reason_ = None, None
+
+    def _asked_rows(self, ids: Any) -> list[int]:
+        rows = self._pool.positions([ids] if isinstance(ids, str) else ids)
+        asked = {*self._transcript.asked(), *self._transcript.initial}
+        for row in rows:
+            if row not in asked:
+                kept = self._transcript.answers.kept
+                raise ValueError(f"id {self._pool.name_of(row)} was not asked about; {kept}")
+        return rows
+
+    def _open_rows(self) -> list[int]:
+        """The pending rows, as far as the budget reaches."""
+        pending, budget = self._transcript.pending(), self._parameters.label_budget
+        return pending if budget is None else pending[: max(0, budget - self.n_labels_)]
+
+    @property
+    def _questioner(self) -> Questioner:
+        size, share = self._parameters.batch_size, self._parameters.audit_fraction
+        return Questioner(self._scaled, self.row_weights_, size, share)
+
+    # -- when to stop, and what to warn of ---------------------------------------------------
+
+    def _reason_to_stop(self) -> str | None:
+        budget, target = self._parameters.label_budget, self._parameters.target_error
+        if budget is not None and self.n_labels_ >= budget:
+            return "budget spent"
+        if self._transcript.pending() or len(self._transcript.answers.classes) < 2:
+            return None
+        if target is not None and self.error_estimate_.high <= target:
+            return "target met"
+        is_open = budget is None and target is None
+        return "no longer changes" if is_open and self._is_steady() else None
+
+    def _is_steady(self) -> bool:
+        """Whether the last batches have changed almost no prediction on the pool."""
+        if self.n_labels_ < LEAST_LABELS:
+            return False
+        recent = {row for batch in self._transcript.batches[-N_STEADY:] for row in batch.rows}
+        labeled = self._transcript.answers.labeled
+        places = [place for place, row in enumerate(labeled) if row in recent]
+        return self._model.changed_by(places) <= STEADY
+
+    def _warn(self) -> None:
+        """Warn, once each, of answers of one class and of bought labels that do harm."""
+        classes, n_labels = self._transcript.answers.classes, self.n_labels_
+        if len(classes) == 1 and n_labels >= N_FIRST:
+            self._warn_once(
+                "one class",
+                f"all labels so far are {classes[0]!r}: random rows are asked about until another "
+                f"label occurs, from {LONG_SEARCH} labels on distrusted rows as well. If you know "
+                "a row of the other class, pass it as initial_labels",
+            )
+        n_since = n_labels % LEAST_LABELS
+        is_time = n_labels >= LEAST_LABELS and n_since < self._parameters.batch_size
+        if len(classes) == 2 and is_time and self._model.sample.disagrees():
+            self._warn_once(
+                "disagreement",
+                "the labels of the rows that the model was least sure of make it worse on random "
+                "rows: somebody may have planted rows where the questions are asked",
+            )
+
+    def _warn_once(self, kind: str, message: str) -> None:
+        if kind not in self._warned:
+            self._warned.add(kind)
+            warn_caller(message, DoubtfulLabels)
+
+    # -- the model ---------------------------------------------------------------------------
+
+    @property
+    def _model(self) -> LearnedModel:
+        """The model of the current answers."""
+        if self._learned is None:
+            answers = self._transcript.answers
+            answers.require_two_classes()
+            labeled = answers.labeled
+            signs = answers.signs(labeled)
+            random = self._transcript.labeled_at_random()
+            sample = LabeledSample(
+                rows=self._scaled.rows[labeled],
+                signs=signs,
+                weights=trust_in_labeled(self.row_weights_, labeled, signs),
+                random=[int(place) for place in np.searchsorted(labeled, random)],
+            )
+            fitting = Fitting(self._parameters.max_features, self._transcript.seed)
+            names = self._pool.feature_names
+            self._learned = LearnedModel(sample, fitting, self._scaled, answers.classes, names)
+        return self._learned
+
+    def to_model(self) -> HalfspaceModel:
+        """The current model alone, for `save_model`."""
+        return self._model.halfspace
+
+    def to_sklearn(self) -> Any:
+        """A plain scikit-learn pipeline with the same predictions, see `HalfspaceModel`."""
+        return self.to_model().to_sklearn()
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """A score for each row: positive for the second class."""
+        return self._model.scores(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The predicted label of each row."""
+        return self.to_model().labels_of(self.decision_function(X))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """The probabilities of the two classes, calibrated on held-out labels."""
+        return self._model.probabilities(X)
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of rows whose label is predicted."""
+        return float(np.mean(self.predict(X) == np.asarray(y)))
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The two labels; the second is the positive class."""
+        return np.asarray(self._model.classes)
+
+    @property
+    def coef_(self) -> FloatArray:
+        """(1, n_features) in the units of the columns of the pool."""
+        model, coef = self.to_model(), np.zeros((1, self._pool.rows.shape[1]))
+        coef[0, model.support] = model.weights / model.scale
+        return coef
+
+    @property
+    def intercept_(self) -> FloatArray:
+        """(1,) in the units of the columns of the pool."""
+        model = self.to_model()
+        return np.array([model.offset - model.weights @ (model.center / model.scale)])
+
+    @property
+    def support_(self) -> NDArray[np.intp]:
+        """Indices of the features with a non-zero coefficient."""
+        return self.to_model().support
+
+    @property
+    def n_labels_(self) -> int:
+        """Number of labels bought so far."""
+        return self._transcript.n_labels
+
+    @property
+    def error_estimate_(self) -> ErrorEstimate:
+        """The error on random labels, each judged by a fit without it, with a 95% interval."""
+        return self._model.error
+
+    # -- saving and resuming -----------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write all questions and answers to a JSON file, atomically; the pool is not written."""
+        save_run(path, self._transcript, self._parameters, self._pool.description)
+
+    @classmethod
+    def restore(cls, path: str | Path, pool: Any, label_budget: int | None = None) -> Self:
+        """The learner as it was saved.
+
+        Parameters
+        ----------
+        path : a file written by `save`
+        pool : the same table
+        label_budget : a new budget; the saved one by default
+
+        Raises
+        ------
+        DamagedFile : the file was not written by `save`, or is damaged
+        LearningStopped : the pool is not the one that the run was saved with
+        """
+        transcript, parameters, saved = load_run(path)
+        if label_budget is not None:
+            parameters = replace(parameters, label_budget=label_budget)
+        learner = cls(pool, random_state=transcript.seed, **asdict(parameters))
+        if learner._pool.description != saved:
+            n_rows, n_columns = saved["n_rows"], saved["n_features"]
+            raise LearningStopped(
+                f"this is not the pool that {path} was saved with, which had {n_rows:,} rows and "
+                f"{n_columns:,} columns: the shape or the entries differ. The file is unchanged; "
+                "restore it with the same table"
+            )
+        learner._transcript = transcript
+        return learner

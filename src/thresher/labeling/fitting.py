@@ -1,0 +1,142 @@
+"""Linear fits to the labeled rows of a pool."""
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+
+from thresher.estimators.folds import usual_folds
+from thresher.estimators.penalized import Examples, best_penalized
+from thresher.validation import FloatArray, Rows, is_sparse
+
+GRID = (0.03, 0.1, 0.3, 1.0, 3.0)  # of the weight C of the loss
+USUAL = 0.3  # where there are too many labels and columns to choose
+MOST = 3000  # labels or columns, whichever are fewer: the choice takes their number cubed
+MAX_STEPS = 300
+INTERCEPT_ENTRY = 10.0  # of a column of ones that stands for the intercept, hardly penalized
+
+
+@dataclass(frozen=True, eq=False)
+class LinearFit:
+    """A halfspace in scaled columns: rows with a positive score are of the second class."""
+
+    coef: FloatArray
+    offset: float
+
+    def scores(self, rows: Rows) -> FloatArray:
+        """The score of each row."""
+        found: FloatArray = rows @ self.coef + self.offset
+        return found
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """How a model is fitted: with all columns, or with a limited number of them.
+
+    Parameters
+    ----------
+    max_features : None for a ridge-penalized logistic regression; else the limit of a penalized fit
+        that chooses its columns, see `best_penalized`
+    seed : of the folds on which that fit is chosen
+    """
+
+    max_features: int | None = None
+    seed: int = 0
+
+    def fit(self, rows: Rows, signs: FloatArray, weights: FloatArray) -> LinearFit:
+        """The model of these rows; both classes must be among them."""
+        if self.max_features is None or self.max_features >= rows.shape[1]:
+            return ridge(rows, signs, weights)
+        folds = usual_folds(signs, self.seed)
+        examples = Examples(rows, signs, weights, weights, folds, seed=self.seed)
+        best = best_penalized(examples, self.max_features)
+        return LinearFit(best.coef, best.offset)
+
+
+def ridge(rows: Rows, signs: FloatArray, weights: FloatArray) -> LinearFit:
+    """Logistic regression with the sum of squared coefficients as penalty.
+
+    C is chosen by the logistic loss of left-out rows. Errors of left-out rows would be a poor
+    guide: the labels are few, and most were bought where the model is not sure.
+
+    Examples
+    --------
+    >>> rows = np.array([[-1.0], [1.0], [2.0]])
+    >>> bool(ridge(rows, np.array([-1.0, 1.0, 1.0]), np.ones(3)).coef[0] > 0)
+    True
+    """
+    left_out = LeftOut(rows, signs, weights)
+    model = LogisticRegression(max_iter=MAX_STEPS, warm_start=True)
+    best, least = None, np.inf
+    for C in GRID if min(rows.shape) <= MOST else (USUAL,):
+        model.C = C
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(rows, signs, weights)
+        fit = LinearFit(model.coef_[0].copy(), float(model.intercept_[0]))
+        loss = left_out.loss(fit.scores(rows), C) if min(rows.shape) <= MOST else 0.0
+        if best is None or loss < least:
+            best, least = fit, loss
+    assert best is not None
+    return best
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Approximate leave-one-out losses of logistic regression, without any further fit.
+
+    One Newton step from the fit to all rows: without row i, its score changes by
+    −a·w·(t − p)/(1 − w·p·(1 − p)·a), with the leverage a = zᵀ(Σ w·p(1−p)·zzᵀ + I/C)⁻¹z, the label
+    t in {0, 1} and the probability p.
+
+    Parameters
+    ----------
+    rows, signs, weights : what is fitted
+    """
+
+    rows: Rows
+    signs: FloatArray
+    weights: FloatArray
+
+    def loss(self, scores: FloatArray, C: float) -> float:
+        """The weighted mean loss of each row under a fit without it, from a fit with this C."""
+        chance = expit(scores)
+        curvature = self.weights * chance * (1 - chance)
+        leverage = self._leverage(curvature, C)
+        pull = self.weights * ((self.signs > 0) - chance)
+        left_out = scores - leverage * pull / np.maximum(1 - curvature * leverage, 1e-6)
+        losses = np.logaddexp(0.0, -self.signs * left_out)
+        return float(self.weights @ losses / max(float(self.weights.sum()), 1e-300))
+
+    def _leverage(self, curvature: FloatArray, C: float) -> FloatArray:
+        if self._with_ones is not None:  # more rows than columns
+            rows = self._with_ones
+            moment = (rows.T * curvature) @ rows + np.eye(rows.shape[1]) / C
+            half = solve_triangular(cholesky(moment, lower=True), rows.T, lower=True)
+            found: FloatArray = np.square(half).sum(axis=0)
+            return found
+        roots = np.sqrt(curvature)[:, np.newaxis]
+        kernel = C * self._kernel
+        middle = np.eye(curvature.size) + roots * kernel * roots.T
+        half = solve_triangular(cholesky(middle, lower=True), roots * kernel, lower=True)
+        return np.diag(kernel) - np.square(half).sum(axis=0)
+
+    @cached_property
+    def _with_ones(self) -> FloatArray | None:
+        """The rows with an entry for the intercept, if there are more of them than columns."""
+        n_rows, n_columns = self.rows.shape
+        if n_columns >= n_rows:
+            return None
+        dense = self.rows.toarray() if is_sparse(self.rows) else self.rows
+        return np.column_stack([dense, np.full(n_rows, INTERCEPT_ENTRY)])
+
+    @cached_property
+    def _kernel(self) -> FloatArray:
+        products = self.rows @ self.rows.T
+        dense = products.toarray() if is_sparse(products) else products
+        return np.asarray(dense + INTERCEPT_ENTRY**2)

@@ -1,0 +1,62 @@
+"""Trust in the rows of a pool before any of them has a label."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.estimators.trust import keep_every_class
+from thresher.labeling.scaled_pool import ScaledPool
+from thresher.outliers import find_weights
+from thresher.validation import FloatArray, is_sparse
+
+MAX_COLUMNS = 400  # that the filter looks at: its work is quadratic in them
+L1_RATIO = 10.0**0.5  # of the directions that it searches, relative to their length
+MARGIN = 1.5  # times the noise rate is removed: some of it is spent on clean rows
+LARGEST_SHARE = 0.5  # of the pool that can be distrusted
+LEAST_TRUST = 0.5  # rows with at most this are not asked about
+
+
+def trust_in_pool(pool: ScaledPool, noise_rate: float) -> FloatArray:
+    """The weight of each row after Algorithm 2 has removed what stands out in the whole pool.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).standard_normal((500, 5))
+    >>> rows[:25] = [4.0, 4.0, 4.0, 0.0, 0.0]  # planted
+    >>> trust = trust_in_pool(ScaledPool.of(rows), noise_rate=0.05)
+    >>> bool(trust[:25].max() < 0.5 < trust[25:].mean())
+    True
+    """
+    if noise_rate == 0:
+        return np.ones(pool.rows.shape[0])
+    part = pool.rows[:, _widest(pool)]
+    return find_weights(
+        part.toarray() if is_sparse(part) else part,
+        l2_radius=1.0,
+        l1_radius=L1_RATIO,
+        outlier_fraction=min(MARGIN * noise_rate, LARGEST_SHARE),
+    )
+
+
+def trust_in_labeled(trust: FloatArray, rows: list[int], signs: FloatArray) -> FloatArray:
+    """The trust in labeled rows, of which no class loses more than half.
+
+    A class whose rows all stand out may be small and genuine.
+
+    Examples
+    --------
+    >>> trust_in_labeled(np.array([1.0, 1.0, 0.0]), [0, 2], np.array([-1.0, 1.0]))
+    array([1. , 0.5])
+    """
+    return keep_every_class(trust[rows], signs)
+
+
+def _widest(pool: ScaledPool) -> NDArray[np.intp]:
+    """The columns in which most rows deviate, as far as clipped entries can; all if there are few.
+
+    Planted rows, a small share of all, can hardly change which these are.
+    """
+    n_columns = pool.rows.shape[1]
+    if n_columns <= MAX_COLUMNS:
+        return np.arange(n_columns)
+    width = pool.rows.count_nonzero(axis=0) if is_sparse(pool.rows) else pool.deviation
+    return np.sort(np.argsort(-np.asarray(width), kind="stable")[:MAX_COLUMNS])
