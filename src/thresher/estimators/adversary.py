@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.adversary import AdversaryBound, bound_adversary
-from thresher.estimators.checks import check_table
+from thresher.estimators.checks import check_sample_weight, check_table
 from thresher.estimators.columns import HomogeneousRows
+from thresher.estimators.copies import n_copies
 from thresher.validation import FloatArray, check_noise_rate, check_positive, refuse_masked
 
 DISTANCE = 0.25  # about 14 degrees between unit vectors
@@ -19,6 +20,7 @@ def bound_on_adversary(
     X: Any,
     y: Any,
     *,
+    sample_weight: Any = None,
     noise_rate: float | None = None,
     distance: float = DISTANCE,
     hinge_scale: float | None = None,
@@ -35,6 +37,7 @@ def bound_on_adversary(
     ----------
     classifier : a fitted `HalfspaceClassifier` or `HalfspaceClassifierCV`
     X, y : the table that it was fitted to
+    sample_weight : the weights that it was fitted with
     noise_rate : share of the rows that may be planted; the classifier's by default
     distance : of the other halfspaces, at most
     hinge_scale : margin of the hinge loss; that of the first phase by default, which looks at every
@@ -59,6 +62,11 @@ def bound_on_adversary(
     rows = HomogeneousRows(check_table(classifier, X)[:, columns], scaling, has_ones)[:]
     refuse_masked(y, "y")
     labels = np.where(np.asarray(y) == classifier.classes_[1], 1.0, -1.0)
+    given = check_sample_weight(sample_weight, labels.size)
+    weights = _candidates(classifier, labels.size)
+    if given is not None:
+        places = np.repeat(np.arange(labels.size), n_copies(given))
+        rows, labels, weights = rows[places], labels[places], weights[:, places]
     rate = _noise_rate(classifier) if noise_rate is None else check_noise_rate(noise_rate)
     n_used = max(int(classifier.support_.size), 1)
     first = classifier.phases_[0].phase
@@ -68,7 +76,7 @@ def bound_on_adversary(
         "distance": check_positive(distance, "distance"),
         "l1_ratio": float(np.sqrt(min(2 * n_used + has_ones, rows.shape[1]))),
     }
-    point, weights = halfspace_of(classifier), _candidates(classifier, labels.size)
+    point = halfspace_of(classifier)
     bounds = [
         bound_adversary(rows, labels, point, weights=weights, clean_variance=variance, **asked)
         for variance in dict.fromkeys((None, clean_variance))  # assumed or not, what proves more

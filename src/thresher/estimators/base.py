@@ -14,6 +14,7 @@ from thresher.estimators.calibration import check_slope, log_probabilities, prob
 from thresher.estimators.checks import check_table
 from thresher.estimators.columns import ColumnScaling
 from thresher.estimators.model import HalfspaceModel
+from thresher.learning import PhaseOutcome
 from thresher.rendering.progress import Move
 from thresher.validation import FloatArray, Rows
 
@@ -38,6 +39,8 @@ class FittedHalfspace(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # 
     scaling_: ColumnScaling
     support_: NDArray[np.intp]
     classes_: NDArray[Any]
+    row_weights_: FloatArray
+    phases_: tuple[PhaseOutcome, ...]
     probability_slope_: float | None
     _weights: FloatArray
     _offset: float

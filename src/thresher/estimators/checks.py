@@ -169,6 +169,34 @@ def check_device_table(estimator: Any, X: Any, y: Any) -> tuple[DeviceRows, Any]
     return DeviceRows(rows), labels
 
 
+def check_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
+    """A weight of at least 0 for each row; None if all are 1.
+
+    Examples
+    --------
+    >>> check_sample_weight([2, 0], 2)
+    array([2., 0.])
+    >>> check_sample_weight([1.0, -1.0], 2)
+    Traceback (most recent call last):
+    ValueError: sample_weight must be finite and not negative, got sample_weight[1] = -1.0
+    """
+    if sample_weight is None:
+        return None
+    refuse_masked(sample_weight, "sample_weight")
+    weights = np.asarray(to_host(sample_weight), dtype=np.float64)
+    if weights.shape != (n_rows,):
+        shape = "a number" if weights.ndim == 0 else f"shape {weights.shape}"
+        raise ValueError(f"sample_weight must have shape ({n_rows},), got {shape}")
+    is_usable = np.isfinite(weights) & (weights >= 0)
+    if not is_usable.all():
+        place = int(np.argmin(is_usable))
+        got = f"sample_weight[{place}] = {float(weights[place])}"
+        raise ValueError(f"sample_weight must be finite and not negative, got {got}")
+    if not weights.any():
+        raise ValueError("sample_weight must not be all zero")
+    return None if (weights == 1).all() else weights
+
+
 def check_table(estimator: Any, X: Any) -> Rows:
     """Finite rows, dense or CSR, with the columns that the estimator was fitted to."""
     if is_foreign(X):

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold, check_cv
 
 from thresher.estimators.checks import check_two_classes
+from thresher.estimators.copies import Copies
 from thresher.validation import Rows, check_count
 
 DEFAULT_FOLDS = 3
@@ -20,11 +21,14 @@ class Fold(NamedTuple):
     test: NDArray[np.intp]
 
 
-def make_folds(cv: Any, rows: Rows, labels: Any, seed: int) -> list[Fold]:
-    """The folds that scikit-learn's `cv` stands for.
+def make_folds(
+    cv: Any, rows: Rows, labels: Any, seed: int, copies: Copies | None = None
+) -> list[Fold]:
+    """The folds that scikit-learn's `cv` stands for, of the table or of copies of its rows.
 
-    A number means stratified folds, shuffled by the seed; None means 3. Anything else goes through
-    scikit-learn's `check_cv`.
+    A number means stratified folds, shuffled by the seed; None means 3. Equal rows are then in the
+    same fold, unless a class has fewer distinct rows than there are folds. Anything else goes
+    through scikit-learn's `check_cv`.
 
     Examples
     --------
@@ -32,26 +36,33 @@ def make_folds(cv: Any, rows: Rows, labels: Any, seed: int) -> list[Fold]:
     >>> [fold.test.tolist() for fold in folds]
     [[1, 2], [0, 3]]
     """
-    check_two_classes(labels)
+    copied = labels if copies is None else labels[copies.places]
+    check_two_classes(copied)
     if cv is None or np.isscalar(cv):
-        splitter = _stratified(DEFAULT_FOLDS if cv is None else cv, labels, seed)
+        n_folds = check_count(DEFAULT_FOLDS if cv is None else cv, "cv", minimum=2)
+        folds = _stratified_folds(n_folds, copied, seed, copies)
     else:
-        splitter = check_cv(cv, labels, classifier=True)
-    places = np.arange(len(labels))
+        folds = _given_folds(cv, rows, labels, copies)
+    for fold in folds:
+        _check_fold(fold, copied)
+    return folds
+
+
+def _given_folds(cv: Any, rows: Rows, labels: Any, copies: Copies | None) -> list[Fold]:
+    splitter, places = check_cv(cv, labels, classifier=True), np.arange(len(labels))
     try:
         splits = [(places[train], places[test]) for train, test in splitter.split(rows, labels)]
     except (IndexError, TypeError, ValueError) as error:
         raise ValueError(f"cv must give pairs of training and test rows: {error}") from error
     if not splits:
         raise ValueError("cv must give at least one split, got none")
-    folds = [Fold(i, *split) for i, split in enumerate(splits, 1)]
-    for fold in folds:
-        _check_fold(fold, labels)
-    return folds
+    if copies is not None:
+        splits = [(copies.positions(train), copies.positions(test)) for train, test in splits]
+    return [Fold(i, *split) for i, split in enumerate(splits, 1)]
 
 
-def usual_folds(labels: Any, seed: int) -> list[Fold]:
-    """Stratified folds, as many as usual or as the smaller class allows.
+def usual_folds(labels: Any, seed: int, copies: Copies | None = None) -> list[Fold]:
+    """Stratified folds of rows, or copies, as many as usual or as the smaller class allows.
 
     A class with one row cannot be held out: then the only fold holds out the training rows.
 
@@ -64,11 +75,27 @@ def usual_folds(labels: Any, seed: int) -> list[Fold]:
     n_folds, places = min(DEFAULT_FOLDS, int(counts.min())), np.arange(len(labels))
     if n_folds < 2:
         return [Fold(1, places, places)]
-    return make_folds(n_folds, places[:, np.newaxis], labels, seed)
+    return _stratified_folds(n_folds, labels, seed, copies)
 
 
-def _stratified(n_folds: Any, labels: Any, seed: int) -> StratifiedKFold:
-    n_folds = check_count(n_folds, "cv", minimum=2)
+def _stratified_folds(n_folds: int, labels: Any, seed: int, copies: Copies | None) -> list[Fold]:
+    """Shuffled folds of rows; of groups of equal rows if there are copies."""
+    splitter = _stratified(n_folds, labels, seed)
+    if copies is not None:
+        _, first = np.unique(copies.groups, return_index=True)
+        _, counts = np.unique(labels[first], return_counts=True)
+        if counts.size == 2 and counts.min() >= n_folds:
+            splits = splitter.split(first[:, np.newaxis], labels[first])
+            number = np.cumsum(np.append(0, np.diff(copies.groups) != 0))  # of the group
+            return [
+                Fold(i, *(np.flatnonzero(np.isin(number, part)) for part in split))
+                for i, split in enumerate(splits, 1)
+            ]
+    splits = splitter.split(np.empty((len(labels), 1)), labels)
+    return [Fold(i, *split) for i, split in enumerate(splits, 1)]
+
+
+def _stratified(n_folds: int, labels: Any, seed: int) -> StratifiedKFold:
     classes, counts = np.unique(labels, return_counts=True)
     n_rows, rarest = min(zip(counts.tolist(), classes.tolist()))
     if n_rows < n_folds:

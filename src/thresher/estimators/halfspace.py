@@ -15,6 +15,7 @@ from thresher.estimators.calibration import fit_slope
 from thresher.estimators.checks import (
     Settings,
     check_device_table,
+    check_sample_weight,
     check_training_table,
     check_two_classes,
     noise_rate_of,
@@ -22,6 +23,7 @@ from thresher.estimators.checks import (
 from thresher.estimators.columns import ColumnScaling, HomogeneousRows
 from thresher.estimators.comparison import Comparison
 from thresher.estimators.contradictions import NoiseRate
+from thresher.estimators.copies import Copies
 from thresher.estimators.folds import usual_folds
 from thresher.estimators.penalized import PenalizedFit
 from thresher.estimators.screening import watched_columns
@@ -88,7 +90,7 @@ class HalfspaceClassifier(FittedHalfspace):
     support_ : indices of the features with a non-zero coefficient
     classes_ : the two labels; the second is the positive class
     row_weights_ : (n_rows,) the trust in each training row, from 0 to 1; see `trust_of_rows`. All
-        ones if nothing stands out, unless `final_fit="hinge"`
+        ones if nothing stands out, unless `final_fit="hinge"`; 0 for rows of no weight
     final_fit_ : "hinge" or "penalized", the final model
     penalized_fit_ : the `PenalizedFit`, with its duality gap, if that is the final model; else None
     evidence_ : the `Evidence`, with a sentence on what stands out; None if `final_fit="hinge"`
@@ -106,8 +108,7 @@ class HalfspaceClassifier(FittedHalfspace):
     Notes
     -----
     For a row whose scaled values lie within the reach, `decision_function` is X·coef_ + intercept_.
-    `sample_weight` is not accepted: what a weight means is unclear for a row that an adversary may
-    own.
+    With weights, or if rows are repeated, `phases_` and `evidence_` count copies.
 
     Examples
     --------
@@ -145,7 +146,7 @@ class HalfspaceClassifier(FittedHalfspace):
         self.random_state = random_state
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to a table in which some rows may be planted.
 
         Parameters
@@ -154,6 +155,9 @@ class HalfspaceClassifier(FittedHalfspace):
             on where it is, with all its columns and "hinge" as the final fit; what is fitted are
             NumPy arrays
         y : (n,) labels of two classes
+        sample_weight : (n,) a weight of k means k copies of the row, and 0 none; the noise rate is
+            a share of the total weight. Weights that are not integers are rounded to copies in
+            proportion, about four for the median weight
 
         Raises
         ------
@@ -166,9 +170,15 @@ class HalfspaceClassifier(FittedHalfspace):
         if is_foreign(X):
             settings, check = settings.on_device(), check_device_table
         rows, labels = check(self, X, y)
+        weights, copies = check_sample_weight(sample_weight, len(labels)), None
+        if weights is not None or settings.final_fit != "hinge":  # only folds depend on the order
+            copies = Copies.of(rows, labels, weights)
+        if copies is not None:
+            rows, labels = copies.table(rows, labels)
         self.estimated_noise_rate_ = None
         if self.noise_rate is None:
-            self.estimated_noise_rate_ = NoiseRate.seen_by(self, X, y)
+            seen = X if copies is None else rows.array if is_foreign(X) else rows
+            self.estimated_noise_rate_ = NoiseRate.seen_by(self, seen, labels)
             settings = replace(settings, noise_rate=self.estimated_noise_rate_.to_withstand)
         report = FitReport(self, X, y)
         self._learn(
@@ -177,8 +187,9 @@ class HalfspaceClassifier(FittedHalfspace):
         if settings.final_fit == "hinge":
             self._calibrate(self._scores(rows), labels)
         else:
-            self._finish(rows, labels, settings)
+            self._finish(rows, labels, settings, copies)
         self._warn_of_distrusted_classes(labels)
+        self._count_once(copies)
         report.fit_ended()
         return self
 
@@ -270,14 +281,14 @@ class HalfspaceClassifier(FittedHalfspace):
 
     # -- the final model ---------------------------------------------------------------------
 
-    def _finish(self, rows: Rows, labels: Any, settings: Settings) -> None:
+    def _finish(self, rows: Rows, labels: Any, settings: Settings, copies: Copies | None) -> None:
         """Choose between the halfspace and a penalized fit to the rows it trusts."""
         compared = Comparison(
             lambda *_: clone(self).set_params(noise_rate=settings.noise_rate),
             [(self.sparsity, settings.noise_rate)],
             rows,
             labels,
-            usual_folds(labels, settings.seed),
+            usual_folds(labels, settings.seed, copies),
             settings.final_fit,
             fitted=self,
         )
@@ -302,6 +313,12 @@ class HalfspaceClassifier(FittedHalfspace):
             self.classes_.tolist(),
             noise_rate_of(self),
         )
+
+    def _count_once(self, copies: Copies | None) -> None:
+        """Say what is known of each row of the table, instead of each copy."""
+        if copies is not None:
+            self.row_weights_ = copies.means(self.row_weights_)
+            self.phases_ = copies.in_table(self.phases_)
 
     def _signs(self, labels: Any) -> FloatArray:
         return np.where(labels == self.classes_[1], 1.0, -1.0)

@@ -13,11 +13,13 @@ from thresher.estimators.base import FitReport, FittedHalfspace, with_callbacks
 from thresher.estimators.checks import (
     Settings,
     check_n_jobs,
+    check_sample_weight,
     check_sparsity,
     check_training_table,
 )
 from thresher.estimators.comparison import Choice, Comparison, choose
 from thresher.estimators.contradictions import NoiseRate
+from thresher.estimators.copies import Copies
 from thresher.estimators.folds import DEFAULT_FOLDS, make_folds
 from thresher.estimators.halfspace import HalfspaceClassifier
 from thresher.estimators.model import HalfspaceModel
@@ -119,8 +121,10 @@ class HalfspaceClassifierCV(FittedHalfspace):
         self.random_state = random_state
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Compare the choices by cross-validation, and fit the best one to all rows.
+
+        X, y and sample_weight are as in `HalfspaceClassifier.fit`.
 
         Raises
         ------
@@ -130,13 +134,17 @@ class HalfspaceClassifierCV(FittedHalfspace):
         """
         settings = self._check_parameters()
         rows, labels = check_training_table(self, X, y)
+        weights = check_sample_weight(sample_weight, len(labels))
+        copies = Copies.of(rows, labels, weights)
+        folds = make_folds(self.cv, rows, labels, settings.seed, copies)
+        if copies is not None:
+            rows, labels = copies.table(rows, labels)
         make = partial(self._make, random_state=settings.seed)
         self.estimated_noise_rate_, noise_rates = None, self.noise_rates
         if noise_rates is None:
             self.estimated_noise_rate_ = NoiseRate.seen_by(make("auto", 0.0), rows, labels)
             noise_rates = (self.estimated_noise_rate_.to_withstand,)
         choices = self._choices(rows.shape[1], noise_rates)
-        folds = make_folds(self.cv, rows, labels, settings.seed)
         n_fits = 2 + len(choices) * (len(folds) if settings.final_fit != "penalized" else 0)
         with self._bar(n_fits) as move:
             report = FitReport(self, X, y, n_tasks=n_fits, move=move)
@@ -145,7 +153,7 @@ class HalfspaceClassifierCV(FittedHalfspace):
             for _ in compared.fit_halfspaces(self.n_jobs):
                 report.task_ended("fit to folds")
             self.path_ = compared.path()
-            self._take(compared.fit_best(choose(self.path_)), labels)
+            self._take(compared.fit_best(choose(self.path_)), labels, copies)
             report.task_ended("fit of the choice")
             report.fit_ended()
         return self
@@ -178,9 +186,10 @@ class HalfspaceClassifierCV(FittedHalfspace):
         shared = {name: getattr(self, name) for name in SHARED}
         return HalfspaceClassifier(sparsity, noise_rate, random_state=random_state, **shared)
 
-    def _take(self, best: HalfspaceClassifier, labels: Any) -> None:
+    def _take(self, best: HalfspaceClassifier, labels: Any, copies: Copies | None) -> None:
         """Take over the fitted attributes of the chosen estimator, and complete it."""
         best._warn_of_distrusted_classes(labels)
+        best._count_once(copies)
         self.sparsity_, self.noise_rate_ = best.sparsity, best.noise_rate
         given = best.get_params(deep=False)
         self.__dict__.update({name: v for name, v in vars(best).items() if name not in given})

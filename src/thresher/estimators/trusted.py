@@ -2,13 +2,21 @@
 
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.utils import Tags, get_tags
+from sklearn.utils import Tags, _safe_indexing, get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import (
+    _num_samples,
+    check_consistent_length,
+    check_is_fitted,
+    has_fit_parameter,
+    validate_data,
+)
 
+from thresher.estimators.checks import check_sample_weight
 from thresher.estimators.halfspace import HalfspaceClassifier
 from thresher.learning import PracticalSchedule
 from thresher.validation import is_sparse, refuse_masked
@@ -88,8 +96,11 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
         self.schedule = schedule
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the trust in each row, and fit a clone of the estimator with it.
+
+        `sample_weight` is as in `HalfspaceClassifier.fit`. The estimator gets its product with the
+        trust, and rows of positive weight only; earlier steps of a pipeline get no weights.
 
         Raises
         ------
@@ -103,23 +114,28 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
         _require_sample_weight(last)
         refuse_masked(X, "X")
         validate_data(self, X, skip_check_array=True)  # sets n_features_in_
+        X, y, weights, kept = _of_positive_weight(X, y, sample_weight)
         rows = X if steps is None else steps.fit_transform(X, y)
-        self.filter_ = self._fitted_filter(rows, y, _accepts_missing_values(last))
-        self.classes_, self.row_weights_ = self.filter_.classes_, self.filter_.row_weights_
-        self.evidence_ = self.filter_.evidence_
+        self.filter_ = self._fitted_filter(rows, y, weights, _accepts_missing_values(last))
+        self.classes_, self.evidence_ = self.filter_.classes_, self.filter_.evidence_
+        trust = self.filter_.row_weights_
         if last is None:
             last = self.filter_
         else:
-            last.fit(rows, y, sample_weight=self.row_weights_)
+            last.fit(rows, y, sample_weight=trust if weights is None else weights * trust)
+        self.row_weights_ = np.zeros(kept.size)
+        self.row_weights_[kept] = trust
         self.estimator_ = last if steps is None else _joined(self.estimator, steps, last)
         return self
 
-    def _fitted_filter(self, rows: Any, labels: Any, with_missing_values: bool) -> Any:
+    def _fitted_filter(
+        self, rows: Any, labels: Any, weights: Any, with_missing_values: bool
+    ) -> Any:
         shared = {name: getattr(self, name) for name in SHARED}
         filter_ = HalfspaceClassifier("auto", final_fit="penalized", **shared)
         if with_missing_values and not is_sparse(rows):
             rows = SimpleImputer(strategy="median", keep_empty_features=True).fit_transform(rows)
-        return filter_.fit(rows, labels)
+        return filter_.fit(rows, labels, weights)
 
     @_offers("predict")  # type: ignore[untyped-decorator]
     def predict(self, X: Any) -> Any:
@@ -152,6 +168,18 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
         tags.input_tags.allow_nan = given.input_tags.allow_nan
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def _of_positive_weight(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any, Any]:
+    """The rows of positive weight, their labels and weights, and which of all rows they are."""
+    n_rows = _num_samples(X)
+    weights = check_sample_weight(sample_weight, n_rows)
+    kept = np.ones(n_rows, dtype=np.bool_) if weights is None else weights > 0
+    if weights is None or kept.all():
+        return X, y, weights, kept
+    check_consistent_length(X, y)
+    chosen = np.flatnonzero(kept)
+    return _safe_indexing(X, chosen), _safe_indexing(y, chosen), weights[kept], kept
 
 
 def _steps_and_last(estimator: Any) -> tuple[Any, Any]:
