@@ -352,11 +352,6 @@ def test_a_generator_is_drawn_from_once_in_a_fit() -> None:
     assert used.bit_generator.state == expected.bit_generator.state
 
 
-def test_sample_weights_are_refused_by_name() -> None:
-    with pytest.raises(TypeError, match="sample_weight"):
-        HalfspaceClassifier().fit(TABLE.X, TABLE.y, sample_weight=np.ones(200))
-
-
 def test_predicting_before_fitting_is_refused() -> None:
     with pytest.raises(NotFittedError):
         HalfspaceClassifier().predict(TABLE.X)
