@@ -127,7 +127,7 @@ def test_the_examples_run_one_after_the_other(shown, call_cli):
         done = call_cli(example.removeprefix("thresher "), folder)
         assert (done.returncode, done.stderr) == (0, "")
     made = {path.name for path in folder.iterdir()}
-    assert made == {"thresher-demo", "model.json", "answers.csv", "weights.csv"}
+    assert made == {"thresher-demo", "model.json", "answers.csv", "rows.csv"}
 
 
 def test_version_is_the_package_version(tmp_path):

@@ -11,6 +11,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable
+from csv import DictReader
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -251,7 +252,7 @@ def run_verb(tmp_path: Path, call_cli) -> Callable[[str, str], tuple[int, str]]:
     [(name, "two") for name in [*LEARNED, *PREPARED_ALIKE] if name not in LEARNED_ELSEWHERE]
     + [pytest.param(name, "all", marks=pytest.mark.slow) for name in [*LEARNED, *sorted(PREPARED)]],
 )
-def test_what_can_be_learned_gives_a_model_and_weights(name, phases, run_verb, tmp_path) -> None:
+def test_what_can_be_learned_gives_a_model_and_an_audit(name, phases, run_verb, tmp_path) -> None:
     assert phases in ("two", "all")  # as `learned` chooses
     report = "--report report.html" if name in DRAWN else ""  # which takes longer than learning
     code, message = run_verb(f"learn --sparsity 2 --out model.json {report}", name)
@@ -259,12 +260,12 @@ def test_what_can_be_learned_gives_a_model_and_weights(name, phases, run_verb, t
     model = load_model(tmp_path / "model.json")
     assert np.isfinite([*model.weights, model.offset]).all()
     assert json.loads((tmp_path / "model.json").read_text())["provenance"]["table"] == name
-    code, message = run_verb("audit --sparsity 2 --out weights.csv", name)
+    code, message = run_verb("audit --sparsity 2 --out rows.csv", name)
     assert code == 0, message
-    lines = (tmp_path / "weights.csv").read_text().splitlines()[1:]
-    weights = [float(line.rpartition(",")[2]) for line in lines]
-    assert len(weights) >= 6
-    assert all(0 <= weight <= 1 for weight in weights)
+    with (tmp_path / "rows.csv").open(newline="") as file:
+        suspicion = [float(line["suspicion"]) for line in DictReader(file)]
+    assert len(suspicion) >= 6
+    assert all(0 <= value <= 1 for value in suspicion)
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -304,7 +305,7 @@ def odd_file(tmp_path: Path) -> str:
     "command",
     [
         "learn {} --sparsity 2 --id-column id --report report.html",
-        "audit {} --sparsity 2 --id-column id --out weights.csv",
+        "audit {} --sparsity 2 --id-column id --out rows.csv",
         "audit {} --sparsity 2 --id-column id",
         "learn {} --sparsity 2 --strict",  # the id column is text: refused, with the file's name
         "learn {} --sparsity 2",  # the id column is left out

@@ -149,17 +149,18 @@ def test_a_reader_that_has_seen_enough_is_no_failure_and_the_model_is_written(fo
 # -- audit -------------------------------------------------------------------------------------
 
 
-def test_audit_writes_a_weight_for_every_row_in_file_order(folder, call_cli, table):
-    done = call_cli(f"audit mail.csv {OPTIONS} --out weights.csv", folder)
+def test_audit_writes_what_is_known_about_every_row_in_file_order(folder, call_cli, table):
+    done = call_cli(f"audit mail.csv {OPTIONS} --out rows.csv", folder)
     assert done.returncode == 0
-    lines = lines_of(folder / "weights.csv")
+    lines = lines_of(folder / "rows.csv")
     assert [line["id"] for line in lines] == table.columns()["id"]
     assert [line["label"] for line in lines] == table.y.tolist()
-    weights = np.array([float(line["weight"]) for line in lines])
-    assert weights.min() >= 0
-    assert weights.max() <= 1
-    least = np.argsort(weights, kind="stable")[:N_PLANTED]
-    assert table.is_planted[least].mean() >= 0.95
+    suspicion = np.array([float(line["suspicion"]) for line in lines])
+    assert suspicion.min() >= 0
+    assert suspicion.max() <= 1
+    most = np.argsort(-suspicion, kind="stable")[:N_PLANTED]
+    assert table.is_planted[most].mean() >= 0.95
+    assert all(bool(line["reason"]) == (float(line["suspicion"]) >= 0.5) for line in lines)
 
 
 def test_ids_are_listed_unless_they_are_written(folder, call_cli):
@@ -167,10 +168,10 @@ def test_ids_are_listed_unless_they_are_written(folder, call_cli):
     assert "Their ids" not in call_cli(f"audit mail.csv {OPTIONS} --out w.csv", folder).stdout
 
 
-def test_at_a_noise_rate_of_zero_no_row_is_suspected(folder, call_cli):
-    done = call_cli("audit mail.csv --id-column id --noise-rate 0 --sparsity 2", folder)
-    assert done.returncode == 0
-    assert "no row is suspected" in done.stdout
+def test_when_more_stands_out_than_assumed_that_is_the_first_sentence(folder, call_cli):
+    done = call_cli("audit mail.csv --id-column id --noise-rate 0.05 --sparsity 2", folder)
+    first = done.stdout.split("\n\n")[1].splitlines()[0]
+    assert re.match(r"More stands out than noise_rate=0\.05 allows for: \d+ rows, not 22\.", first)
 
 
 def test_audit_says_why_and_what_is_proven(folder, call_cli):
@@ -181,11 +182,14 @@ def test_audit_says_why_and_what_is_proven(folder, call_cli):
     assert "Proven, and verified by an independent checker" in printed
 
 
-def test_the_weight_is_the_agreement_halved_without_trust(folder, call_cli):
-    call_cli(f"audit mail.csv {OPTIONS} --out weights.csv", folder)
-    for line in lines_of(folder / "weights.csv"):
-        weight = float(line["agreement"]) * (1 + float(line["trust"])) / 2
-        assert float(line["weight"]) == pytest.approx(weight, abs=1e-8)
+def test_the_cleaned_file_has_the_lines_of_all_rows_but_the_suspects(folder, call_cli):
+    done = call_cli(f"audit mail.csv {OPTIONS} --out rows.csv --clean cleaned.csv", folder)
+    assert done.stdout.endswith("Rows: rows.csv\nCleaned: cleaned.csv\n")
+    kept = [float(line["suspicion"]) < 0.5 for line in lines_of(folder / "rows.csv")]
+    head, *lines = (folder / "mail.csv").read_text().splitlines()
+    expected = [head, *(line for line, is_kept in zip(lines, kept) if is_kept)]
+    assert (folder / "cleaned.csv").read_text().splitlines() == expected
+    assert len(expected) < len(lines)
 
 
 # -- predict -----------------------------------------------------------------------------------
@@ -364,6 +368,8 @@ MISUSE = {
     "audit": "arguments are required: FILE",
     "audit mail.csv --out weights.json": "must end in .csv, got 'weights.json'",
     "audit mail.csv --out mail.csv": "--out would overwrite the input mail.csv",
+    "audit mail.csv --clean mail.csv": "--clean would overwrite the input mail.csv",
+    "audit - --clean kept.csv": "--clean reads FILE again, so it needs a file, not standard input",
     "predict model.json": "arguments are required: FILE, --out",
     "predict model.json mail.csv --out mail.csv": "--out would overwrite the input mail.csv",
 }

@@ -123,6 +123,6 @@ def test_the_error_is_within_a_point_of_a_pipeline_written_by_hand(
     model = load_model(tmp_path / "model.json")
     answers = [line.split(",")[2] for line in (tmp_path / "answers.csv").read_text().splitlines()]
     assert model.to_sklearn().predict(new).tolist() == answers[1:]
-    run("audit {} {} --out weights.csv", tmp_path / file.name)
-    assert len((tmp_path / "weights.csv").read_text().splitlines()) == len(learned) + 1
+    run("audit {} {} --out rows.csv", tmp_path / file.name)
+    assert len((tmp_path / "rows.csv").read_text().splitlines()) == len(learned) + 1
     print(f"{file.name}: by hand {by_hand:.2%}, thresher {ours:.2%}")

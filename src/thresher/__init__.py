@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from thresher.auditing import audit
     from thresher.estimators import (
         HalfspaceClassifier,
         HalfspaceClassifierCV,
@@ -25,6 +26,7 @@ __all__ = [
     "HalfspaceClassifierCV",
     "TrustedClassifier",
     "__version__",
+    "audit",
     "estimate_noise_rate",
     "learn_actively",
     "learn_passively",
@@ -46,6 +48,7 @@ _HOMES = {
     **dict.fromkeys(_ESTIMATORS, "thresher.estimators"),
     **dict.fromkeys(_LEARNING, "thresher.learning"),
     "ActiveClassifier": "thresher.labeling",
+    "audit": "thresher.auditing",
     "remove_outliers": "thresher.outliers",
 }
 _MODULES = ("errors", "geometry", "learning", "oracles", "outliers", "solvers")

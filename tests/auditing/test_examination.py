@@ -12,8 +12,6 @@ from estimators.small import QUICK, examine_quickly
 from thresher import HalfspaceClassifier
 from thresher.auditing import contents, examine
 from thresher.auditing.examination import remaining_variance
-from thresher.auditing.html_report import make_page
-from thresher.auditing.text_report import describe_audit
 from thresher.learning.steps import around_class_medians
 from thresher.solvers import worst_direction_of_rows
 from thresher.table_files import LabeledTable
@@ -77,21 +75,6 @@ def test_a_table_without_labels_is_refused():
     table = LabeledTable(np.eye(3), None, ["a", "b", "c"], np.arange(3), None)
     with pytest.raises(ValueError, match="table must have labels"):
         examine(table)
-
-
-def test_a_column_of_the_list_stands_in_the_file_on_the_terminal_and_on_the_page(
-    findings, monkeypatch, tmp_path
-):
-    score = contents.RowColumn(lambda found, rows: found.scores[rows], "score", "score", True)
-    monkeypatch.setattr(contents, "ROW_COLUMNS", (*contents.ROW_COLUMNS, score))
-    row = int(findings.suspects[0])
-    shown = f"{findings.scores[row]:.2f}"
-    contents.save_rows(findings, tmp_path / "rows.csv")
-    head, *lines = (tmp_path / "rows.csv").read_text().splitlines()
-    assert head.endswith(",weight,score")
-    assert float(lines[row].split(",")[-1]) == pytest.approx(findings.scores[row])
-    assert shown in describe_audit(findings, with_ids=False)
-    assert f"<td>{shown}</td>" in make_page(findings)
 
 
 @pytest.mark.slow

@@ -32,7 +32,7 @@ COMMANDS = [
     "demo --seed 3 --out demo",
     "learn table.csv --id-column id --label y --noise-rate 0.1 --sparsity 2 --out new.json",
     "learn table.csv --id-column id --choose 1,2 --seed 1 --out new.json",
-    "audit table.csv --id-column id --noise-rate 0.05 --sparsity 2 --raw-csv --out weights.csv",
+    "audit table.csv --id-column id --noise-rate 0.05 --sparsity 2 --raw-csv --out rows.csv",
     "predict model.json table.csv --id-column id --label y --out answers.csv",
     "plan --features 9 --sparsity 2 --error 0.1 --noise-rate 0.01 --failure-probability 0.1",
     "plan --features 9 --sparsity 2 --error 0.1 --json",

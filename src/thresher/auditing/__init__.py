@@ -1,7 +1,13 @@
-"""Auditing a labeled table: the model, the rows that look planted, and why.
+"""Auditing a labeled table: the model, the suspicious rows, and why.
 
+table_audit.py   audit, Audit: everything that is suspicious about a table
+frames.py        data frames and arrays, in and out
 examination.py   examine: learns from a table and gathers the findings
-suspects.py      one weight per row, and groups of suspicious rows that stand out alike
+disagreement.py  how likely labels are wrong, by models that have not seen them
+data_errors.py   values that are wrong whatever the label; tails.py: far outside of the others
+duplicates.py    rows that stand in the table more than once
+verdict.py       how suspicious each row is, by kind
+suspects.py      groups of suspicious rows that stand out alike
 contents.py      what a report says: its sentences, and its tables with their columns
 text_report.py   what `thresher learn` and `thresher audit` print
 html_report.py   the HTML page
@@ -11,5 +17,15 @@ predictions.py   reading files with a progress bar, and predictions for them
 
 from thresher.auditing.examination import Findings, examine
 from thresher.auditing.suspects import Contrast, Group, Suspicion
+from thresher.auditing.table_audit import Audit, audit, audit_table
 
-__all__ = ["Contrast", "Findings", "Group", "Suspicion", "examine"]
+__all__ = [
+    "Audit",
+    "Contrast",
+    "Findings",
+    "Group",
+    "Suspicion",
+    "audit",
+    "audit_table",
+    "examine",
+]

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.auditing.duplicates import repeated
 from thresher.auditing.examination import LOOKS_PLANTED, Findings, remaining_variance
 from thresher.auditing.suspects import Group
+from thresher.auditing.table_audit import PROBLEMS, Audit
 from thresher.files import write_csv
 from thresher.rendering.text import Column
 from thresher.validation import is_sparse
-from thresher.wording import visible
+from thresher.wording import count, visible
 
 # -- the rows ----------------------------------------------------------------------------------
 
@@ -69,13 +71,16 @@ def suspects_table(findings: Findings, limit: int) -> list[Column]:
     ]
 
 
-def save_rows(findings: Findings, path: str | Path, *, raw_csv: bool = False) -> None:
+def save_rows(audit: Audit, path: str | Path, *, raw_csv: bool = False) -> None:
     """Write a CSV file with one line per row, in table order; see `write_csv` about `raw_csv`."""
-    rows = np.arange(findings.table.n_rows)
-    written = [column for column in ROW_COLUMNS if column.name is not None]
+    columns = audit.columns(np.arange(audit.findings.table.n_rows))
+    cells = (list(map(_written, values)) for values in columns.values())
+    write_csv(path, list(columns), zip(*cells), raw_csv=raw_csv)
+
+
+def _written(value: Any) -> str:
     # Nine digits: enough that no two rows tie by rounding alone.
-    cells = (_cells(column, findings, rows, ".9g") for column in written)
-    write_csv(path, [str(column.name) for column in written], zip(*cells), raw_csv=raw_csv)
+    return f"{value:.9g}" if isinstance(value, np.floating) else str(value)
 
 
 def _cells(
@@ -83,6 +88,54 @@ def _cells(
 ) -> Iterator[str]:
     for value in column.values(findings, rows):
         yield format(value, digits) if column.is_number else str(value)
+
+
+# -- what an audit says ------------------------------------------------------------------------
+
+
+def suspicious_rows_table(audit: Audit, places: NDArray[np.intp]) -> list[Column]:
+    """The rows at these positions; of equal rows, one line and how many there are."""
+    columns = audit.columns(places)
+    times = ["" if n == 1 else f"{n:,} times" for n in columns["repeats"]]
+    return [
+        Column("id", [str(value) for value in columns["id"]], "<"),
+        Column("label", [str(value) for value in columns["label"]], "<"),
+        Column("predicted", [str(value) for value in columns["predicted"]], "<"),
+        Column("trust", [f"{value:.2f}" for value in columns["trust"]]),
+        Column("suspicion", [f"{value:.2f}" for value in columns["suspicion"]]),
+        *([Column("repeats", times, "<")] if any(times) else []),
+        Column("reason", [reason.partition("; ")[0] for reason in columns["reason"]], "<"),
+    ]
+
+
+def data_errors_table(audit: Audit) -> list[Column]:
+    """The columns in which values are wrong, and how."""
+    errors, table = audit.data.errors, audit.findings.table
+    examples = [
+        "" if error.column < 0 else f"{float(table.X[error.rows[0], error.column]):.6g}"
+        for error in errors
+    ]
+    return [
+        Column("column", [audit.column_name(error.column) for error in errors], "<"),
+        Column("rows", [f"{error.rows.size:,}" for error in errors]),
+        Column("for example", examples),
+        Column("problem", [PROBLEMS[error.problem] for error in errors], "<"),
+    ]
+
+
+def describe_repeated(audit: Audit) -> str:
+    """How many rows stand in the table more than once; empty if none does."""
+    groups = repeated(audit.equal)
+    if not groups:
+        return ""
+    labels = audit.findings.labels
+    n_mixed = sum(np.unique(labels[group]).size > 1 for group in groups)
+    mixed = f"; in {count(n_mixed, 'group')} the labels differ" if n_mixed else ""
+    n_rows = sum(group.size for group in groups)
+    return (
+        f"{count(n_rows, 'row')} are in {count(len(groups), 'group')} of equal rows, the largest "
+        f"of {groups[0].size:,}{mixed}. Repeating alone makes no row a suspect."
+    )
 
 
 # -- other tables ------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 from thresher.auditing import contents
 from thresher.auditing.examination import LOOKS_PLANTED, Findings
 from thresher.auditing.preparation_report import preparation_table
+from thresher.auditing.table_audit import Audit
 from thresher.displays import FeaturesDisplay, PhasesDisplay, TrustDisplay
 from thresher.files import write_text
 from thresher.rendering import html
@@ -18,23 +19,23 @@ SUMMARY = "A sparse linear model and the rows it trusts least, assuming that at 
 MAX_FEATURES, MAX_ROWS = 20, 20  # bars of a picture, lines of a table
 
 
-def save_report(findings: Findings, path: str | Path) -> None:
+def save_report(found: Findings | Audit, path: str | Path) -> None:
     """Write the page at once, so that a reader sees the old one or the new one."""
-    write_text(path, make_page(findings))
+    write_text(path, make_page(found))
 
 
-def make_page(findings: Findings) -> str:
-    """The page as HTML."""
+def make_page(found: Findings | Audit) -> str:
+    """The page about a model, or about an audit: that opens with the answer."""
+    findings = found.findings if isinstance(found, Audit) else found
+    answer = list(_answer(found)) if isinstance(found, Audit) else []
     parts = [
         element("h1", findings.name),
+        *answer,
         element("p", f"{SUMMARY} {100 * findings.chosen.noise_rate:.3g}% of the rows are planted."),
         _key_figures(findings),
         element("h2", "The model"),
         *_model(findings),
-        element("h2", "The least trusted rows"),
-        *_suspects(findings),
-        element("h2", "Why they are suspicious"),
-        *_groups(findings),
+        *([] if answer else [element("h2", "The least trusted rows"), *_suspects(findings)]),
         element("h2", "What is assumed, proven and not proven"),
         *(
             join([element("h3", title), element("ul", *(element("li", text) for text in texts))])
@@ -63,6 +64,36 @@ def _key_figures(findings: Findings) -> Html:
     ]
     cards = (element("div", element("b", value), element("span", name)) for value, name in figures)
     return element("div", *cards, class_="figures")
+
+
+# -- the answer of an audit -------------------------------------------------------------------
+
+
+def _answer(audit: Audit) -> Iterable[Html]:
+    first, *others = audit.sentences()
+    yield element("p", element("strong", first))
+    yield from (element("p", sentence) for sentence in others)
+    distinct = audit.distinct_suspects
+    if distinct.size:
+        yield element("h2", "The most suspicious rows")
+        shown = contents.suspicious_rows_table(audit, distinct[:MAX_ROWS])
+        yield _shown(shown, label="most suspicious rows")
+        suspects = audit.suspicions.suspects
+        ids = ", ".join(str(value) for value in audit.findings.table.ids[suspects].tolist())
+        summary = element("summary", f"All {suspects.size:,} ids, most suspicious first")
+        yield element("details", summary, element("p", ids))
+    if audit.data.errors:
+        yield element("h2", "Data errors")
+        yield _shown(contents.data_errors_table(audit), label="data errors")
+    if audit.alike:
+        yield element("h2", "Groups of suspects that stand out alike")
+    for group in audit.alike:
+        yield element("p", contents.describe_group(group))
+        label = f"features of a group labeled {group.label}"
+        yield _shown(contents.contrasts_table(audit.findings, group), label=label)
+    if said := contents.describe_repeated(audit):
+        yield element("h2", "Repeated rows")
+        yield element("p", said)
 
 
 # -- the parts ---------------------------------------------------------------------------------
@@ -104,15 +135,6 @@ def _suspects(findings: Findings) -> Iterable[Html]:
     ids = ", ".join(str(value) for value in findings.table.ids[findings.suspects].tolist())
     summary = element("summary", f"All {findings.suspects.size:,} ids, least trusted first")
     yield element("details", summary, element("p", ids))
-
-
-def _groups(findings: Findings) -> Iterable[Html]:
-    if not findings.groups:
-        yield element("p", contents.NO_GROUP)
-    for group in findings.groups:
-        yield element("p", contents.describe_group(group))
-        label = f"features of a group labeled {group.label}"
-        yield _shown(contents.contrasts_table(findings, group), label=label)
 
 
 def _phases(findings: Findings) -> Iterable[Html]:

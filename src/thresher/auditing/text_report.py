@@ -8,6 +8,8 @@ from typing import Any
 
 from thresher.auditing import contents
 from thresher.auditing.examination import Findings
+from thresher.auditing.suspects import Places
+from thresher.auditing.table_audit import Audit
 from thresher.rendering.text import Column, format_columns
 from thresher.wording import one_line, some, visible
 
@@ -21,10 +23,23 @@ def describe_learning(findings: Findings) -> str:
     return _join(findings, _table, _features, _held_out, _suspects, _suspect_ids, _proof)
 
 
-def describe_audit(findings: Findings, *, with_ids: bool) -> str:
-    """What `thresher audit` prints: the suspects, why they are suspicious, the proof."""
-    ids = (_suspect_ids,) if with_ids else ()
-    return _join(findings, _table, _suspects, *ids, _groups, _proof)
+def describe_audit(audit: Audit, *, with_ids: bool) -> str:
+    """What `thresher audit` prints: the verdict, the suspects, why they are suspicious, the proof.
+
+    The ids of all suspects are listed unless they are written to a file.
+    """
+    found = audit.findings
+    parts = [
+        _table(found),
+        "\n".join(map(_wrapped, audit.sentences())),
+        _most_suspicious(audit),
+        _ids(found, audit.suspicions.suspects, "most suspicious") if with_ids else "",
+        _data_errors(audit),
+        _groups(audit),
+        _repeated(audit),
+        _proof(found),
+    ]
+    return "\n\n".join(filter(None, parts))
 
 
 def _join(findings: Findings, *parts: Callable[[Findings], str]) -> str:
@@ -86,22 +101,47 @@ def _suspects(findings: Findings) -> str:
 
 def _suspect_ids(findings: Findings) -> str:
     """The ids of all suspects, for other programs and for looking them up; nothing without any."""
-    if not findings.suspects.size:
+    return _ids(findings, findings.suspects, "least trusted")
+
+
+def _ids(findings: Findings, places: Places, first: str) -> str:
+    if not places.size:
         return ""
-    ids = some(map(visible, findings.table.ids[findings.suspects].tolist()), limit=MAX_IDS)
-    return _wrapped(f"Their ids, least trusted first: {ids}", indent="  ")
+    ids = some(map(visible, findings.table.ids[places].tolist()), limit=MAX_IDS)
+    return _wrapped(f"Their ids, {first} first: {ids}", indent="  ")
 
 
-def _groups(findings: Findings) -> str:
+def _most_suspicious(audit: Audit) -> str:
+    distinct = audit.distinct_suspects
+    if not distinct.size:
+        return ""
+    shown = contents.suspicious_rows_table(audit, distinct[:MAX_ROWS])
+    return f"The most suspicious rows:\n{_shown(shown, MAX_ROWS, distinct.size)}"
+
+
+def _data_errors(audit: Audit) -> str:
+    errors = audit.data.errors
+    if not errors:
+        return ""
+    shown = contents.data_errors_table(audit)
+    return f"Data errors:\n{_shown(shown, MAX_ROWS, len(errors))}"
+
+
+def _groups(audit: Audit) -> str:
     """Why the suspects stand out: directions, and the features in them."""
-    if not findings.groups:
-        return contents.NO_GROUP
+    if not audit.alike:
+        return contents.NO_GROUP if audit.suspicions.suspects.size else ""
     parts = [
         f"{_wrapped(f'{number}. {contents.describe_group(group)}', indent='   ')}\n"
-        f"{_shown(contents.contrasts_table(findings, group), indent=3)}"
-        for number, group in enumerate(findings.groups, 1)
+        f"{_shown(contents.contrasts_table(audit.findings, group), indent=3)}"
+        for number, group in enumerate(audit.alike, 1)
     ]
     return "Why they are suspicious:\n\n" + "\n\n".join(parts)
+
+
+def _repeated(audit: Audit) -> str:
+    said = contents.describe_repeated(audit)
+    return _wrapped(said) if said else ""
 
 
 # -- the proof ---------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import argparse
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from thresher.cli.values import choices, new_file_ending_in, noise_rate, separator, whole_number
 from thresher.cli.verb import Misuse, Verb, chosen, refusing_misuse
@@ -13,27 +13,30 @@ from thresher.rendering.text import say
 from thresher.wording import visible
 
 if TYPE_CHECKING:
-    from thresher.auditing import Findings
-    from thresher.table_files import TextFormat
+    from thresher.auditing import Audit, Findings
+    from thresher.table_files import LabeledTable, TextFormat
 
 FORMATS = "CSV, TSV, Parquet, Arrow, svmlight or NPZ; - for standard input"
 ID_HELP = "column with row ids (default: row numbers from 0)"
+LEARN_RATE = 0.05  # share of planted rows, if none is given
 RAW_HELP = "no ' before text that spreadsheets would execute"
 
 
 # -- learn and audit ---------------------------------------------------------------------------
 
 
-def _add_table_options(parser: argparse.ArgumentParser, out: str, content: str) -> None:
-    """Declare the options of `learn` and `audit`, which differ in what --out writes."""
+def _add_table_options(
+    parser: argparse.ArgumentParser, out: str, content: str, rate: float | None
+) -> None:
+    """Declare the options of `learn` and `audit`, which differ in --out and in a default."""
     parser.usage = f"{parser.prog} FILE [options]"
-    parser.description = f"{parser.description}\n\nFILE: {FORMATS}"
+    parser.description = f"{parser.description}\nFILE: {FORMATS}"
     add = parser.add_argument
     add("file", type=Path, metavar="FILE", help=argparse.SUPPRESS)
     add("--label", metavar="COLUMN", help="label column (default: the last one)")
     add("--id-column", metavar="COLUMN", help=ID_HELP)
-    planted = "share of rows that may be planted (default: 0.05)"
-    add("--noise-rate", type=noise_rate, default=0.05, metavar="N", help=planted)
+    planted = f"share of rows that may be planted (default: {rate or 'estimated'})"
+    add("--noise-rate", type=noise_rate, default=rate, metavar="N", help=planted)
     add_features = parser.add_mutually_exclusive_group().add_argument
     most = "maximum number of features, 'auto' or 'all'"
     add_features("--sparsity", type=choices, metavar="S", help=most)
@@ -56,8 +59,14 @@ def _add_file_options(parser: argparse.ArgumentParser) -> None:
     add("--encoding", metavar="NAME", help="encoding of a CSV file, such as latin-1")
 
 
+def _add_learn_options(parser: argparse.ArgumentParser) -> None:
+    _add_table_options(parser, "MODEL.json", "the model", LEARN_RATE)
+
+
 def _add_audit_options(parser: argparse.ArgumentParser) -> None:
-    _add_table_options(parser, "WEIGHTS.csv", "each row's weight")
+    _add_table_options(parser, "ROWS.csv", "what is known about each row", None)
+    kept = "write the rows that are not suspects"
+    parser.add_argument("--clean", type=new_file_ending_in(".csv"), metavar="KEPT.csv", help=kept)
     parser.add_argument("--raw-csv", action="store_true", help=RAW_HELP)
 
 
@@ -66,33 +75,39 @@ def _learn(options: argparse.Namespace) -> None:
 
     Example: thresher learn thresher-demo/poisoned.csv --noise-rate 0.1 --out model.json
     """
-    findings = _examine(options)
+    table = _read(options)
+    from thresher import auditing
     from thresher.auditing.text_report import describe_learning
     from thresher.estimators import save_model  # here, so that --help stays quick
 
+    findings = auditing.examine(table, **_how(options))
     if options.out is not None:
         save_model(findings.model(), options.out)
     _finish(findings, options, describe_learning(findings), "Model")
 
 
 def _audit(options: argparse.Namespace) -> None:
-    """List the rows that look planted, with reasons and with proofs about the rest.
+    """List suspicious rows: they steer a model, disagree with it, or have data errors.
 
-    Example: thresher audit thresher-demo/poisoned.csv --noise-rate 0.1 --out weights.csv
+    Example: thresher audit thresher-demo/poisoned.csv --out rows.csv
     """
-    findings = _examine(options)
+    table = _read(options)
+    from thresher.auditing import audit_table
     from thresher.auditing.contents import save_rows
     from thresher.auditing.text_report import describe_audit
+    from thresher.table_files import copy_rows  # here, so that --help stays quick
 
+    audit = audit_table(table, **_how(options))
     if options.out is not None:
-        save_rows(findings, options.out, raw_csv=options.raw_csv)
-    text = describe_audit(findings, with_ids=options.out is None)
-    _finish(findings, options, text, "Weights")
+        save_rows(audit, options.out, raw_csv=options.raw_csv)
+    if options.clean is not None:
+        form = _text_format(options)
+        copy_rows(options.file, audit.is_kept, options.clean, text_format=form)
+    _finish(audit, options, describe_audit(audit, with_ids=options.out is None), "Rows")
 
 
-def _examine(options: argparse.Namespace) -> "Findings":
-    """Read the file and learn from it, with progress bars."""
-    from thresher import auditing  # here, so that --help stays quick
+def _read(options: argparse.Namespace) -> "LabeledTable":
+    """Read the file with a progress bar, and say what was done with its columns."""
     from thresher.auditing.examination import numbering_columns
     from thresher.auditing.predictions import read_with_progress
     from thresher.auditing.preparation_report import describe_preparation
@@ -102,7 +117,10 @@ def _examine(options: argparse.Namespace) -> "Findings":
     return_arrays_at_once()
     if options.sparsity is not None and len(options.sparsity) > 1:
         raise Misuse("--sparsity takes one number, 'auto' or 'all'; use --choose for several")
-    _refuse_to_overwrite(options.file, out=options.out, report=options.report)
+    cleaned = getattr(options, "clean", None)
+    _refuse_to_overwrite(options.file, out=options.out, report=options.report, clean=cleaned)
+    if cleaned is not None and str(options.file) == "-":
+        raise Misuse("--clean reads FILE again, so it needs a file, not standard input")
     if options.one_hot:
         remark = "--one-hot is not needed any more: text columns become categories without it"
         warnings.warn(remark, UserWarning, stacklevel=1)
@@ -116,10 +134,17 @@ def _examine(options: argparse.Namespace) -> "Findings":
         warnings.warn(remark, UserWarning, stacklevel=1)
     if prepared := describe_preparation(table):
         say(f"{prepared}\n")
+    return table
+
+
+def _how(options: argparse.Namespace) -> dict[str, Any]:
+    """The options as arguments of `examine`."""
+    from thresher.table_files import name_of  # here, so that --help stays quick
+
     name = visible(Path(name_of(options.file)).name)
     how = {"name": name, "verbose": True, **chosen(options, ("noise_rate", "seed"))}
     sparsities = options.sparsity or options.choose
-    return auditing.examine(table, **how, **({"sparsities": sparsities} if sparsities else {}))
+    return {**how, **({"sparsities": sparsities} if sparsities else {})}
 
 
 def _text_format(options: argparse.Namespace) -> "TextFormat":
@@ -129,14 +154,18 @@ def _text_format(options: argparse.Namespace) -> "TextFormat":
         return TextFormat(options.sep, options.decimal, options.encoding)
 
 
-def _finish(findings: "Findings", options: argparse.Namespace, text: str, kind: str) -> None:
+def _finish(found: "Findings | Audit", options: argparse.Namespace, text: str, kind: str) -> None:
     """Write the report if asked to, print the text, and name the files."""
     if options.report is not None:
         from thresher.auditing.html_report import save_report
 
-        save_report(findings, options.report)
+        save_report(found, options.report)
     say(text)
-    files = {kind: options.out, "Report": options.report}
+    files = {
+        kind: options.out,
+        "Cleaned": getattr(options, "clean", None),
+        "Report": options.report,
+    }
     written = [f"{name}: {visible(path)}" for name, path in files.items() if path is not None]
     if written:
         say("\n".join(["", *written]))
@@ -186,6 +215,8 @@ def _predict(options: argparse.Namespace) -> None:
     say(f"Predictions: {visible(options.out)}")
 
 
-LEARN = Verb("learn", lambda parser: _add_table_options(parser, "MODEL.json", "the model"), _learn)
+LEARN = Verb(
+    "learn", lambda parser: _add_table_options(parser, "MODEL.json", "the model", 0.05), _learn
+)
 AUDIT = Verb("audit", _add_audit_options, _audit)
 PREDICT = Verb("predict", _add_predict_options, _predict)

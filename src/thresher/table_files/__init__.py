@@ -10,6 +10,7 @@ delimited.py         … CSV and TSV
 text_format.py       … their separator, decimal sign and encoding, given or recognized
 prepared_batches.py  … with columns of any kind, which `preparation` turns into numbers
 svmlight.py, npz.py  formats with labels of their own
+copying.py           some rows of a file, as they stand in it
 standard_input.py    a table on standard input
 
 To add a format, touch three files: write a module with a reader, a function of a `Path` and a
@@ -18,6 +19,7 @@ To add a format, touch three files: write a module with a reader, a function of 
 in batches only needs a subclass of `BatchFile`, named in `BATCH_FILES`.
 """
 
+from thresher.table_files.copying import copy_rows
 from thresher.table_files.reading import find_table, prepare_table, read_table
 from thresher.table_files.standard_input import name_of
 from thresher.table_files.table import LabeledTable, refuse_controls
@@ -26,6 +28,7 @@ from thresher.table_files.text_format import TextFormat
 __all__ = [
     "LabeledTable",
     "TextFormat",
+    "copy_rows",
     "find_table",
     "name_of",
     "prepare_table",

@@ -1,0 +1,356 @@
+"""`audit`: which rows of a labeled table are suspicious, and why."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import auditing
+from thresher.auditing.data_errors import CODE, FAR_OUT, ODD, STUCK, DataErrors, find_data_errors
+from thresher.auditing.disagreement import View, look_at_labels
+from thresher.auditing.duplicates import counts_of, equal_rows, repeated
+from thresher.auditing.examination import Findings
+from thresher.auditing.frames import FrameMaker, rows_of, table_in_memory
+from thresher.auditing.suspects import Group, Places, find_groups
+from thresher.auditing.verdict import SUSPECT, Suspicions, weigh
+from thresher.table_files import LabeledTable
+from thresher.validation import check_noise_rate, seed_from
+from thresher.wording import count, some
+
+LEAST_RATE, MOST_RATE = 0.05, 0.3  # that the learner is prepared for when no rate is given
+MAX_NAMED = 3  # of anything, in the verdict
+PROBLEMS = {
+    FAR_OUT: "far outside of the other values",
+    CODE: "probably stands for a missing value",
+    STUCK: "the same in a run of rows",
+    ODD: "values that do not go together",
+}
+
+
+@dataclass(frozen=True)
+class NoiseRate:
+    """The share of planted or mislabeled rows that shows, with an interval."""
+
+    estimate: float
+    low: float
+    high: float
+    message: str
+    is_given: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What is suspicious about the rows of a table.
+
+    Parameters
+    ----------
+    findings : the model that was learned, and the trust in each row
+    views : what models say about labels that they have not seen
+    data : the data errors
+    equal : (n,) equal rows have the same number
+    suspicions : how suspicious each row is, by kind
+    noise_rate : `estimate`, `low`, `high` and a `message`
+    frames : makes data frames
+    """
+
+    findings: Findings
+    views: tuple[View, ...]
+    data: DataErrors
+    equal: Places
+    suspicions: Suspicions
+    noise_rate: NoiseRate
+    frames: FrameMaker
+
+    # -- data frames -------------------------------------------------------------------------
+
+    @cached_property
+    def rows(self) -> Any:
+        """A data frame with one line per row of the table, in the order of the table.
+
+        `id`, `label`, `predicted` (by the best model that has not seen the row), `trust` (how much
+        the row counted in learning), `suspicion` from 0 to 1, from ½ on a suspect, and its parts
+        `steers`, `disagrees` and `data_error`, `repeats` (how often the row stands in the table),
+        and the `reason`, which is empty unless the row is a suspect.
+        """
+        places = np.arange(self.findings.table.n_rows)
+        return self.frames.of(self.columns(places), places)
+
+    @cached_property
+    def suspects(self) -> Any:
+        """The rows that are suspects, the most suspicious first."""
+        places = self.suspicions.suspects
+        return self.frames.of(self.columns(places), places)
+
+    def columns(self, places: Places) -> dict[str, Any]:
+        """The columns of `rows`, for the rows at these positions."""
+        kinds, findings = self.suspicions, self.findings
+        return {
+            "id": findings.table.ids[places],
+            "label": findings.labels[places],
+            "predicted": self.predicted[places],
+            "trust": findings.classifier.row_weights_[places],
+            "suspicion": kinds.suspicion[places],
+            "steers": kinds.steers[places],
+            "disagrees": kinds.disagrees[places],
+            "data_error": kinds.data_error[places],
+            "repeats": counts_of(self.equal)[places],
+            "reason": [self.reason(int(place)) for place in places],
+        }
+
+    @cached_property
+    def duplicates(self) -> Any:
+        """A data frame with one line per group of equal rows: `rows`, `count` and `labels`."""
+        groups, labels = repeated(self.equal), self.findings.labels
+        return self.frames.of(
+            {
+                "rows": [group.tolist() for group in groups],
+                "count": [group.size for group in groups],
+                "labels": [labels[group].tolist() for group in groups],
+            }
+        )
+
+    @cached_property
+    def data_errors(self) -> Any:
+        """A data frame with one line per error: `column`, `problem`, `rows`, `count`, `values`."""
+        errors, table = self.data.errors, self.findings.table
+        return self.frames.of(
+            {
+                "column": [self.column_name(error.column) for error in errors],
+                "problem": [PROBLEMS[error.problem] for error in errors],
+                "rows": [error.rows.tolist() for error in errors],
+                "count": [error.rows.size for error in errors],
+                "values": [
+                    [float(table.X[row, error.column]) for row in error.rows]
+                    if error.column >= 0
+                    else []
+                    for error in errors
+                ],
+            }
+        )
+
+    @cached_property
+    def groups(self) -> Any:
+        """A data frame with one line per group of suspects that stand out alike.
+
+        `rows`, `count`, `label`, `features` (in which they stand out), and `times_as_far` (as other
+        rows with that label).
+        """
+        names = self.findings.table.feature_names
+        return self.frames.of(
+            {
+                "rows": [group.rows.tolist() for group in self.alike],
+                "count": [group.rows.size for group in self.alike],
+                "label": [group.label for group in self.alike],
+                "features": [[names[c.feature] for c in g.contrasts] for g in self.alike],
+                "times_as_far": [group.ratio for group in self.alike],
+            }
+        )
+
+    @cached_property
+    def alike(self) -> tuple[Group, ...]:
+        """The groups of suspects that stand out in the same features."""
+        classifier, table = self.findings.classifier, self.findings.table
+        scaled, classes = classifier.scaling_.apply(table.X), classifier.classes_.tolist()
+        suspects = self.suspicions.suspects
+        return find_groups(table.X, scaled, self.signs, classes, suspects)
+
+    @property
+    def signs(self) -> Any:
+        """-1 or +1 for each row."""
+        return np.where(self.findings.labels == self.findings.classifier.classes_[1], 1.0, -1.0)
+
+    @property
+    def distinct_suspects(self) -> Places:
+        """The suspects, the most suspicious first; of equal rows only the first."""
+        places = self.suspicions.suspects
+        firsts = np.unique(self.equal[places], return_index=True)[1]
+        return places[np.sort(firsts)]
+
+    # -- words -------------------------------------------------------------------------------
+
+    @property
+    def best_view(self) -> View:
+        """What the model with the smallest held-out error says."""
+        return min(self.views, key=lambda view: view.error)
+
+    @property
+    def predicted(self) -> NDArray[Any]:
+        """(n,) the label that the best model predicts for each row without having seen it."""
+        classes = self.findings.classifier.classes_
+        return np.asarray(classes[(self.best_view.scores > 0).astype(int)])
+
+    @property
+    def constant_error(self) -> float:
+        """The error of predicting the commoner label for every row."""
+        share = float((self.signs > 0).mean())
+        return min(share, 1 - share)
+
+    def reason(self, row: int) -> str:
+        """Why a row is a suspect; empty for others."""
+        kinds = self.suspicions
+        if kinds.suspicion[row] < SUSPECT:
+            return ""
+        n_copies = int((self.equal == self.equal[row]).sum())
+        copies = f"; stands in the table {n_copies:,} times" if n_copies > 1 else ""
+        if kinds.data_error[row] == kinds.suspicion[row]:
+            return self._reason_of_data(row) + copies
+        if kinds.steers[row] >= kinds.disagrees[row]:
+            return f"steers the model away from trusted rows{copies}"
+        return f"label disagrees with models of other rows{copies}"
+
+    def _reason_of_data(self, row: int) -> str:
+        error = self.data.errors[self.data.worst[row]]
+        if error.column < 0:
+            return PROBLEMS[error.problem]
+        value = f"{float(self.findings.table.X[row, error.column]):.6g}"
+        return f"{self.column_name(error.column)} = {value}: {PROBLEMS[error.problem]}"
+
+    def column_name(self, column: int) -> str:
+        """The name of a column; -1 stands for several."""
+        return self.findings.table.feature_names[column] if column >= 0 else "(several)"
+
+    @property
+    def verdict(self) -> str:
+        """What was found, in a few sentences; the important one first."""
+        return " ".join(self.sentences())
+
+    def sentences(self) -> list[str]:
+        """The sentences of the verdict."""
+        n_rows, n_named = self.findings.table.n_rows, self.suspicions.suspects.size
+        said = []
+        rate = self.noise_rate
+        if rate.is_given and n_named > rate.estimate * n_rows:
+            said.append(
+                f"More stands out than noise_rate={rate.estimate:g} allows for: "
+                f"{count(n_named, 'row')}, not {int(rate.estimate * n_rows):,}."
+            )
+        said.append(self._about_rows(n_named, n_rows))
+        said.append(self._about_models())
+        return said
+
+    def _about_rows(self, n_named: int, n_rows: int) -> str:
+        if not n_named:
+            return f"Nothing stands out among {n_rows:,} rows."
+        kinds = self.suspicions
+        named = kinds.suspects
+        by_data = kinds.data_error[named] >= SUSPECT
+        by_steering = ~by_data & (kinds.steers[named] >= kinds.disagrees[named])
+        n_by = {
+            "steer the model": int(by_steering.sum()),
+            "have a label that disagrees with the other rows": int((~by_data & ~by_steering).sum()),
+            "have a data error": int(by_data.sum()),
+        }
+        parts = [f"{n:,} {what}" for what, n in n_by.items() if n]
+        share = f"{n_named / n_rows:.1%}"
+        return f"{n_named:,} of {n_rows:,} rows ({share}) are suspects: {some(parts)}."
+
+    def _about_models(self) -> str:
+        view = self.best_view
+        error, constant = f"{view.error:.1%}", f"{self.constant_error:.1%}"
+        if not self.suspicions.can_tell:
+            return (
+                "Cannot tell whether labels are wrong: on trusted rows it has not seen, the best "
+                f"model (a {view.name}) has an error of {error}, hardly better than {constant} for "
+                "always predicting the commoner label."
+            )
+        return (
+            f"On trusted rows it has not seen, the best model (a {view.name}) has an error of "
+            f"{error}; always predicting the commoner label has {constant}."
+        )
+
+    # -- what can be done with it ------------------------------------------------------------
+
+    def clean(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """The rows and labels without the suspects, of the same kinds as they were given."""
+        return rows_of(X, self.is_kept), rows_of(y, self.is_kept)
+
+    @property
+    def is_kept(self) -> NDArray[np.bool_]:
+        """(n,) which rows are no suspects."""
+        return np.asarray(self.suspicions.suspicion < SUSPECT)
+
+    def to_html(self, path: str | Path) -> None:
+        """Write the report, one self-contained HTML file."""
+        from thresher.auditing.html_report import save_report
+
+        save_report(self, path)
+
+    def __repr__(self) -> str:
+        return f"Audit: {self.verdict}"
+
+
+def audit(
+    X: Any,
+    y: Any,
+    *,
+    noise_rate: float | None = None,
+    sparsities: Sequence[int | str] | str = "auto",
+    random_state: Any = 0,
+) -> Audit:
+    """Which rows of a labeled table are suspicious, why, and which cannot be judged.
+
+    Three things are told apart: rows that steer a linear model, labels that disagree with models
+    that have not seen them, and plain data errors.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, or data frame of pandas, Polars or pyarrow, also with missing values,
+        categories and texts
+    y : one label for each row, of two kinds
+    noise_rate : largest share of rows that may be planted; estimated if None
+    sparsities : numbers of features that a model may use, or "auto"
+    random_state : seed or `np.random.Generator`
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 5))
+    >>> y = np.where(X[:, 0] - X[:, 1] > 0, "yes", "no")
+    >>> y[:12] = np.where(y[:12] == "yes", "no", "yes")
+    >>> X[50, 3] = 5000
+    >>> found = audit(X, y)
+    >>> found.rows["reason"][50]
+    'x3 = 5000: far outside of the other values'
+    """
+    table = table_in_memory(X, y)
+    return audit_table(
+        table,
+        noise_rate=noise_rate,
+        sparsities=sparsities,
+        seed=seed_from(random_state),
+        frames=FrameMaker.like(X),
+    )
+
+
+def audit_table(
+    table: LabeledTable,
+    *,
+    noise_rate: float | None = None,
+    seed: int = 0,
+    frames: FrameMaker | None = None,
+    **options: Any,
+) -> Audit:
+    """As `audit`, for a table from a file; other options are those of `examine`."""
+    rate = _noise_rate(noise_rate)
+    told = rate.estimate if rate.is_given else min(max(rate.high, LEAST_RATE), MOST_RATE)
+    findings = auditing.examine(table, noise_rate=told, seed=seed, **options)
+    classifier = findings.classifier
+    signs = np.where(findings.labels == classifier.classes_[1], 1.0, -1.0)
+    equal = equal_rows(table.X)
+    trust = classifier.row_weights_
+    views = look_at_labels(classifier.scaling_.apply(table.X), signs, trust, equal, seed)
+    data = find_data_errors(table.X)
+    share = float((signs > 0).mean())
+    suspicions = weigh(views, data, trust, counts_of(equal), min(share, 1 - share))
+    return Audit(findings, views, data, equal, suspicions, rate, frames or FrameMaker())
+
+
+def _noise_rate(given: float | None) -> NoiseRate:
+    if given is not None:
+        rate = check_noise_rate(given)
+        return NoiseRate(rate, rate, rate, f"noise_rate={rate:g} was given", is_given=True)
+    return NoiseRate(LEAST_RATE, 0.0, LEAST_RATE, "assumed")

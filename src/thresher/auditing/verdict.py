@@ -1,0 +1,92 @@
+"""What is wrong with each row, how likely, and what can be said about the whole table."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thresher.auditing.data_errors import DataErrors
+from thresher.auditing.disagreement import View
+from thresher.auditing.suspects import Places
+from thresher.validation import FloatArray
+
+SUSPECT = 0.5  # suspicion from which a row is named
+HARDLY_BETTER = 0.85  # of a constant's error: a model with more says nothing about labels
+SURE_BY_SCORES = 6.0  # evidence of wrong labels from which rows are named
+SURE_BY_SIGNS = 0.07  # evidence per row that lost trust and unusual values add to it
+MANY_COPIES = 5  # of a row with a wrong label, which are named in any case
+DOUBTFUL = 0.499  # what a probability counts otherwise
+MOST_REPEATED = 0.1  # share of repeated rows beyond which repeating is the table's nature
+REPEATED = 0.3  # suspicion of a repeated row
+
+
+@dataclass(frozen=True, eq=False)
+class Suspicions:
+    """How suspicious each row is, by kind. Every probability is from 0 to 1.
+
+    Parameters
+    ----------
+    steers : that the label is wrong and that the row lost its trust because of it
+    disagrees : that the label is wrong, by models that have not seen it
+    data_error : that a value is wrong, whatever the label
+    repeated : below ½ for a row that stands in the table more than once
+    can_tell : whether a model is good enough to doubt labels
+    """
+
+    steers: FloatArray
+    disagrees: FloatArray
+    data_error: FloatArray
+    repeated: FloatArray
+    can_tell: bool
+
+    @property
+    def suspicion(self) -> FloatArray:
+        """The largest of the kinds."""
+        return np.max([self.steers, self.disagrees, self.data_error, self.repeated], axis=0)
+
+    @property
+    def suspects(self) -> Places:
+        """The positions of the rows that are named, the most suspicious first."""
+        order = np.argsort(-self.suspicion, kind="stable")
+        return order[self.suspicion[order] >= SUSPECT]
+
+
+def weigh(
+    views: tuple[View, ...],
+    data: DataErrors,
+    trust: FloatArray,
+    counts: Places,
+    constant_error: float,
+) -> Suspicions:
+    """How suspicious each row is.
+
+    A probability of a wrong label counts half if there is no good evidence of wrong labels in the
+    whole table: then no row is named, and the order of the rows stays. So it does if the models
+    hardly predict better than a constant.
+
+    Parameters
+    ----------
+    views : of the labels; the first is that of the linear model
+    data : the data errors
+    trust : (n,) in each row
+    counts : (n,) how often each row stands in the table
+    constant_error : share of the rarer label
+    """
+    can_tell = min(view.error for view in views) < HARDLY_BETTER * constant_error
+    is_copied = counts >= MANY_COPIES
+    lost = np.minimum(2 * (1 - trust), 1.0)
+    steers, disagrees = np.zeros(trust.size), np.zeros(trust.size)
+    for view in views:
+        scores, signs = view.by_scores, view.by_signs
+        is_sure = (scores.evidence > SURE_BY_SCORES) | is_copied
+        disagrees = np.maximum(disagrees, _counted(scores.probability, can_tell & is_sure))
+        is_sure = signs.evidence - scores.evidence > SURE_BY_SIGNS * trust.size
+        steers = np.maximum(steers, lost * _counted(signs.probability, can_tell & is_sure))
+    is_repeated = counts > 1
+    is_nature = is_repeated.mean() > MOST_REPEATED
+    repeated = np.where(is_repeated & (not is_nature), REPEATED, 0.0)
+    return Suspicions(steers, disagrees, data.probability, repeated, can_tell)
+
+
+def _counted(probability: FloatArray, is_sure: Any) -> FloatArray:
+    return np.where(is_sure, probability, DOUBTFUL * probability)
