@@ -17,6 +17,7 @@ from thresher.auditing.examination import Findings
 from thresher.auditing.frames import FrameMaker, rows_of, table_in_memory
 from thresher.auditing.suspects import Group, Places, find_groups
 from thresher.auditing.verdict import SUSPECT, Suspicions, weigh
+from thresher.estimators import NoiseRate, estimate_noise_rate
 from thresher.table_files import LabeledTable
 from thresher.validation import check_noise_rate, seed_from
 from thresher.wording import count, some
@@ -31,17 +32,6 @@ PROBLEMS = {
 }
 
 
-@dataclass(frozen=True)
-class NoiseRate:
-    """The share of planted or mislabeled rows that shows, with an interval."""
-
-    estimate: float
-    low: float
-    high: float
-    message: str
-    is_given: bool = False
-
-
 @dataclass(frozen=True, eq=False)
 class Audit:
     """What is suspicious about the rows of a table.
@@ -54,6 +44,7 @@ class Audit:
     equal : (n,) equal rows have the same number
     suspicions : how suspicious each row is, by kind
     noise_rate : `estimate`, `low`, `high` and a `message`
+    assumed : the noise rate that was given; None if it was estimated
     frames : makes data frames
     """
 
@@ -63,6 +54,7 @@ class Audit:
     equal: Places
     suspicions: Suspicions
     noise_rate: NoiseRate
+    assumed: float | None
     frames: FrameMaker
 
     # -- data frames -------------------------------------------------------------------------
@@ -222,14 +214,15 @@ class Audit:
         """The sentences of the verdict."""
         n_rows, n_named = self.findings.table.n_rows, self.suspicions.suspects.size
         said = []
-        rate = self.noise_rate
-        if rate.is_given and n_named > rate.estimate * n_rows:
+        if self.assumed is not None and n_named > self.assumed * n_rows:
             said.append(
-                f"More stands out than noise_rate={rate.estimate:g} allows for: "
-                f"{count(n_named, 'row')}, not {int(rate.estimate * n_rows):,}."
+                f"More stands out than noise_rate={self.assumed:g} allows for: "
+                f"{count(n_named, 'row')}, not {int(self.assumed * n_rows):,}."
             )
         said.append(self._about_rows(n_named, n_rows))
         said.append(self._about_models())
+        if self.assumed is None:
+            said.append(self.noise_rate.message)
         return said
 
     def _about_rows(self, n_named: int, n_rows: int) -> str:
@@ -335,8 +328,12 @@ def audit_table(
     **options: Any,
 ) -> Audit:
     """As `audit`, for a table from a file; other options are those of `examine`."""
-    rate = _noise_rate(noise_rate)
-    told = rate.estimate if rate.is_given else min(max(rate.high, LEAST_RATE), MOST_RATE)
+    if noise_rate is None:
+        rate = estimate_noise_rate(table.X, table.y, random_state=seed)
+        told = min(max(rate.high, LEAST_RATE), MOST_RATE)
+    else:
+        told = check_noise_rate(noise_rate)
+        rate = NoiseRate(told, told, told, f"noise_rate={told:g} was given, not estimated.")
     findings = auditing.examine(table, noise_rate=told, seed=seed, **options)
     classifier = findings.classifier
     signs = np.where(findings.labels == classifier.classes_[1], 1.0, -1.0)
@@ -346,11 +343,5 @@ def audit_table(
     data = find_data_errors(table.X)
     share = float((signs > 0).mean())
     suspicions = weigh(views, data, trust, counts_of(equal), min(share, 1 - share))
-    return Audit(findings, views, data, equal, suspicions, rate, frames or FrameMaker())
-
-
-def _noise_rate(given: float | None) -> NoiseRate:
-    if given is not None:
-        rate = check_noise_rate(given)
-        return NoiseRate(rate, rate, rate, f"noise_rate={rate:g} was given", is_given=True)
-    return NoiseRate(LEAST_RATE, 0.0, LEAST_RATE, "assumed")
+    assumed = None if noise_rate is None else told
+    return Audit(findings, views, data, equal, suspicions, rate, assumed, frames or FrameMaker())

@@ -80,8 +80,8 @@ def weigh(
         scores, signs = view.by_scores, view.by_signs
         is_sure = (scores.evidence > SURE_BY_SCORES) | is_copied
         disagrees = np.maximum(disagrees, _counted(scores.probability, can_tell & is_sure))
-        is_sure = signs.evidence - scores.evidence > SURE_BY_SIGNS * trust.size
-        steers = np.maximum(steers, lost * _counted(signs.probability, can_tell & is_sure))
+        is_clear = signs.evidence - scores.evidence > SURE_BY_SIGNS * trust.size
+        steers = np.maximum(steers, lost * _counted(signs.probability, can_tell and is_clear))
     is_repeated = counts > 1
     is_nature = is_repeated.mean() > MOST_REPEATED
     repeated = np.where(is_repeated & (not is_nature), REPEATED, 0.0)
