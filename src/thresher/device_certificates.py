@@ -181,7 +181,7 @@ def _optimum(
     factor = factor.reshape(rows.shape[1], -1)
     if claim <= 0 or not factor.any():
         return claim <= 0
-    given = like(factor, rows)
+    given = like(factor.T, rows).T  # as a rule, that is how it lies in memory
     norms = np.sqrt(np.einsum("ij,ij->j", factor, factor) + rows.shape[1] * TINY)
     scores = [_least_scores(block, given, norms) for _, block in device_blocks(rows)]
     value = certificates.least_mean(np.concatenate(scores), outlier_fraction, factor.shape[1])

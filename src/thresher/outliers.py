@@ -340,7 +340,7 @@ class _Question:
             status=removal_status(upper * unit, optimum, self.limit, self.tolerance),
             direction=like(r * screen.extend(direction, d), self.rows),
             multiplier=multiplier * scale**2,
-            factor=like(factor, self.rows),
+            factor=like(factor.T, self.rows).T,
             n_rounds=search.n_rounds,
             columns=screen.columns,
         )

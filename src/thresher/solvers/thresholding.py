@@ -66,13 +66,16 @@ def best_clip(
             tried[j] = ClipBound(level, value * scale, vector.astype(np.float64))
         return tried[j]
 
+    def falls_toward(i: int) -> bool:
+        return 0 <= i < len(levels) and bound(i).value < bound(j).value
+
     j = min(3, len(levels) - 1)
     while bound(j).value > good_enough:
-        neighbors = [i for i in (j - 1, j + 1) if 0 <= i < len(levels)]
-        best = min(neighbors, key=lambda i: bound(i).value, default=j)
-        if bound(best).value >= bound(j).value:
+        # Where it falls upward, the level below is not worth an eigenvalue.
+        step = 1 if falls_toward(j + 1) else -1
+        if not falls_toward(j + step):
             break
-        j = best
+        j += step
     return bound(j)
 
 
