@@ -12,8 +12,10 @@ from elsewhere import LIBRARIES, put, same_place
 from thresher import arrays, remove_outliers
 from thresher.arrays import DeviceRows, column_products, is_foreign, on_host, put_rows, to_host
 from thresher.certificates import accepts_hinge, accepts_removal, accepts_worst_direction
+from thresher.geometry import balls
 from thresher.outliers import certify_weights, find_weights, trust_every_row
-from thresher.solvers import minimize_hinge, worst_direction, worst_direction_of_rows
+from thresher.solvers import minimize_hinge, moment, worst_direction, worst_direction_of_rows
+from thresher.solvers.eigen import top_eigenpair
 from thresher.streaming import StreamedRows
 
 library = pytest.mark.parametrize("library", LIBRARIES)
@@ -199,6 +201,40 @@ def test_products_of_columns_are_symmetric_to_the_bit(
     gram = to_host(column_products(put(library, rows)))
     np.testing.assert_allclose(gram, rows.T @ rows, atol=1e-12)
     assert np.array_equal(gram, gram.T)
+
+
+@library
+@pytest.mark.parametrize("l1_radius", [0.5, 1.5, 4.0, 9.0])
+def test_the_farthest_points_of_a_region_are_found_on_a_device(
+    library: str, l1_radius: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(balls, "FEW_ENTRIES", 0)
+    vectors = np.random.default_rng(0).standard_normal((5, 30))
+    vectors[0, 3], vectors[1, 3:7] = 50.0, 4.0
+    points = balls.support_points(put(library, vectors), 2.0, 2 * l1_radius)
+    expected = balls.support_points(vectors, 2.0, 2 * l1_radius)
+    np.testing.assert_allclose(to_host(points), expected, atol=1e-12)
+
+
+@library
+def test_weights_are_the_same_wherever_they_are_balanced(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = put(library, rows_with_planted(60, 8))
+    on_the_host = find_weights(given, **BUDGET)
+    monkeypatch.setattr(moment, "FEW_ROWS", 0)
+    elsewhere = find_weights(given, **BUDGET)
+    np.testing.assert_allclose(to_host(elsewhere), to_host(on_the_host), atol=1e-9)
+
+
+@library
+def test_the_largest_eigenvalue_is_found_on_a_device(library: str) -> None:
+    rows = rows_with_planted(300, 140)
+    gram = rows.T @ rows / 300
+    largest, vector = top_eigenpair(put(library, gram), n_steps=28)
+    assert largest == pytest.approx(np.linalg.eigvalsh(gram)[-1], rel=1e-9)
+    np.testing.assert_allclose(gram @ vector, largest * vector, atol=1e-6)
+    assert top_eigenpair(put(library, 0 * gram))[0] == 0
 
 
 @library

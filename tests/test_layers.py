@@ -12,7 +12,16 @@ import thresher
 
 PACKAGE = Path(str(thresher.__file__)).parent
 
-FOUNDATIONS = {"arrays", "errors", "validation", "memory", "files", "wording", "archives"}
+FOUNDATIONS = {
+    "arrays",
+    "errors",
+    "validation",
+    "memory",
+    "device_memory",
+    "files",
+    "wording",
+    "archives",
+}
 # What each layer may import besides itself; a layer that is not listed may not exist.
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
@@ -20,6 +29,7 @@ ALLOWED: dict[str, set[str]] = {
     "streaming": {"arrays"},
     "validation": {"arrays", "errors"},
     "memory": {"errors"},
+    "device_memory": {"arrays", "errors", "memory"},
     "files": set(),
     "wording": set(),
     "rendering": {"wording"},

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 Array: TypeAlias = Any  # of NumPy, CuPy, Torch, or array_api_strict
 LIBRARIES = {"torch", "cupy", "array_api_strict"}
 BLOCK_SIZE = 2**28  # entries that are squared or gathered at once: 2 GB
+SORTED_SIZE = 2**25  # entries that are sorted at once: 2 GB with what sorting needs
 ALIGNED = 256  # panels start where products of them are fast
 FEW_COLUMNS = 1000  # whose products are taken at once
 N_PANELS = 8  # of columns: products of two of them are not taken twice, which saves nearly half
@@ -72,12 +73,15 @@ def stored(rows: Array) -> Array:
     return rows.array if isinstance(rows, DeviceRows) else getattr(rows, "host", rows)
 
 
-def column_medians(rows: Array) -> NDArray[np.float64]:
-    """The median of each column of a foreign array."""
+def column_medians(rows: Array, centers: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """The median of each column of a foreign array, or of the distances from its center."""
     n, d = rows.shape
-    step, medians = max(1, BLOCK_SIZE // n), []
+    step, medians = max(1, SORTED_SIZE // n), []
     for start in range(0, d, step):
-        columns = rows[:, start : min(start + step, d)].T
+        end = min(start + step, d)
+        columns = rows[:, start:end].T
+        if centers is not None:
+            columns = abs(columns - like(centers[start:end, None], rows))
         ordered = namespace_of(rows).sort(columns, axis=1)
         medians.append(to_host((ordered[:, (n - 1) // 2] + ordered[:, n // 2]) / 2))
     return np.concatenate(medians)

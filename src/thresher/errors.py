@@ -147,9 +147,9 @@ class NotEnoughMemory(ThresherError, MemoryError):
     rows or a larger machine
     """
 
-    def __init__(self, purpose: str, n_bytes: int, available: int) -> None:
+    def __init__(self, purpose: str, n_bytes: int, available: int, place: str = "") -> None:
         super().__init__(
-            f"{purpose} needs about {n_bytes / 1e9:.3g} GB of memory, but only "
+            f"{purpose} needs about {n_bytes / 1e9:.3g} GB of memory{place}, but only "
             f"{available / 1e9:.3g} GB is free; use fewer features, fewer rows or a larger machine"
         )
 

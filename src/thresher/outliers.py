@@ -25,6 +25,7 @@ from thresher.certificates import (
     removal_status,
 )
 from thresher.device_certificates import proves_lower_bound, proves_optimum, rounding_of_moment
+from thresher.device_memory import require_memory_beside
 from thresher.geometry.balls import support_points
 from thresher.memory import require_memory
 from thresher.solvers.cutting import CutSearch
@@ -56,6 +57,7 @@ Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 SMALL_ARRAYS = ("weights", "direction", "factor")  # of an answer
 MAX_ROUNDS = 40
+N_MATRICES, N_DEVICE_MATRICES = 6, 7  # as large as the second moment, at the peak
 FAINT = 0.1  # of the variance: what columns of sparse rows may matter that are set aside
 
 
@@ -307,9 +309,9 @@ class _Question:
         gap, ratio = min(gap, self.tolerance), self.l1_radius / self.l2_radius
         screen = screen_columns(scaled, l1_radius=ratio, share=min(FAINT, gap / 2))
         scaled = replace(scaled, rows=screen.restrict(scaled.rows))
-        if not is_foreign(scaled.rows):
-            what = f"the second moment of {scaled.rows.shape[1]} features"
-            require_memory(6 * moment_bytes(scaled.rows), what)
+        what = f"the second moment of {scaled.rows.shape[1]} features"
+        n_matrices = N_DEVICE_MATRICES if is_foreign(scaled.rows) else N_MATRICES
+        require_memory_beside(scaled.rows, n_matrices * moment_bytes(scaled.rows), what)
         limit = None if self.limit is None else self.limit / (self.l2_radius * scaled.scale) ** 2
         return CutSearch(scaled, screen, ratio, limit, gap, weights)
 
@@ -360,7 +362,7 @@ class _Question:
         chosen = (bounds[columns] > level) | (search.direction != 0)
         chosen[np.argmax(bounds[columns])] = True  # there must be one
         n_chosen = int(chosen.sum())
-        require_memory(6 * 8 * n_chosen**2, f"the second moment of {n_chosen} features")
+        require_memory(N_MATRICES * 8 * n_chosen**2, f"the second moment of {n_chosen} features")
         rest = float(np.delete(bounds, columns[chosen]).max(initial=0.0))
         gram = search.moment.gram[chosen][:, chosen].toarray()
         return Screen(columns[chosen], rest), gram, search.direction[chosen]

@@ -335,7 +335,7 @@ def check_symmetric(values: object, name: str) -> FloatArray:
 
 
 def require_in_memory(table: object) -> None:
-    """Refuse a table that is only a plan to read one, such as a LazyFrame of Polars.
+    """Refuse a table on a GPU, or one that is only a plan, such as a LazyFrame of Polars.
 
     Examples
     --------
@@ -348,6 +348,11 @@ def require_in_memory(table: object) -> None:
     kind = type(table)  # asking the table itself for its columns would resolve the plan, and warn
     if hasattr(kind, "collect") and hasattr(kind, "collect_schema"):
         raise TypeError(f"X must be in memory, got a {kind.__name__}; collect the lazy frame first")
+    if is_foreign(table):
+        raise TypeError(
+            f"X must be in the memory of the host, got a {kind.__module__}.{kind.__name__}; "
+            "copy it with thresher.arrays.to_host"
+        )
 
 
 def generator_from(random_state: object, name: str = "random_state") -> np.random.Generator:

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from elsewhere import LIBRARIES, put, same_place
-from thresher import HalfspaceClassifier
+from thresher import HalfspaceClassifier, HalfspaceClassifierCV, TrustedClassifier
 from thresher.arrays import DeviceRows, column_medians, to_host
+from thresher.auditing.examination import examine
 from thresher.estimators.columns import ColumnScaling, HomogeneousRows
 from thresher.learning.steps import around_class_medians
+from thresher.table_files import LabeledTable
 
 library = pytest.mark.parametrize("library", LIBRARIES)
 
@@ -45,6 +47,34 @@ def test_the_model_is_the_one_that_numpy_gives(library: str, options: dict[str, 
     assert same_place(scores, given)
     np.testing.assert_allclose(to_host(scores), model.decision_function(X), atol=1e-12)
     np.testing.assert_array_equal(model.predict(given), model.predict(X))
+
+
+@library
+def test_cross_validation_chooses_as_on_the_host(library: str) -> None:
+    X, y = (part[:60] for part in table())
+    split = np.arange(40), np.arange(40, 60)
+    asked: dict[str, Any] = {"sparsities": (1, 2), "cv": [split], "random_state": 0}
+    asked |= {"label_aware": False, "scale": False}
+    model = HalfspaceClassifierCV(**asked, n_jobs=2).fit(put(library, X), y)
+    expected = HalfspaceClassifierCV(**asked, final_fit="hinge").fit(X, y)
+    assert model.sparsity_ == expected.sparsity_
+    assert model.final_fit_ == "hinge"
+    errors = [point.error for point in expected.path_]
+    assert [point.error for point in model.path_] == pytest.approx(errors, abs=1e-2)
+    np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-3)
+    np.testing.assert_array_equal(model.predict(put(library, X)), expected.predict(X))
+
+
+def test_what_needs_the_host_says_so() -> None:
+    X, y = table()
+    given = put("array_api_strict", X)
+    message = "must be in the memory of the host, got a array_api_strict.*to_host"
+    with pytest.raises(TypeError, match=message):
+        TrustedClassifier().fit(given, y)
+    with pytest.raises(TypeError, match=message):
+        examine(LabeledTable(given, y, list("abcdefgh"), np.arange(120), "label"))
+    with pytest.raises(ValueError, match='final_fit="penalized" needs rows in NumPy arrays'):
+        HalfspaceClassifierCV(final_fit="penalized").fit(given, y)
 
 
 def test_labels_can_be_words_and_must_be_as_many_as_rows() -> None:
@@ -88,6 +118,9 @@ def test_rows_are_centered_at_their_class_as_on_the_host(library: str) -> None:
 @library
 @pytest.mark.parametrize("n_rows", [1, 6, 7])
 def test_medians_of_columns(library: str, n_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thresher.arrays.BLOCK_SIZE", 14)
+    monkeypatch.setattr("thresher.arrays.SORTED_SIZE", 14)
     X = np.random.default_rng(n_rows).standard_normal((n_rows, 5))
-    np.testing.assert_array_equal(column_medians(put(library, X)), np.median(X, axis=0))
+    given, center = put(library, X), np.arange(5.0)
+    np.testing.assert_array_equal(column_medians(given), np.median(X, axis=0))
+    distances = np.median(abs(X - center), axis=0)
+    np.testing.assert_array_equal(column_medians(given, center), distances)

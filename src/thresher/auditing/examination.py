@@ -13,7 +13,7 @@ from thresher.auditing.suspects import Group, Suspicion, agreement_of, dense, fi
 from thresher.estimators import HalfspaceClassifierCV, HalfspaceModel, PathPoint
 from thresher.estimators.adversary import bound_on_adversary, bounded_columns
 from thresher.table_files import LabeledTable
-from thresher.validation import FloatArray, is_sparse
+from thresher.validation import FloatArray, is_sparse, require_in_memory
 
 N_FOLDS = 3
 MOST_BOUNDED_COLUMNS = 1000  # of a model for which the adversary's bound is computed
@@ -151,6 +151,7 @@ def examine(
     >>> findings.classifier.support_, int((findings.suspects < 6).sum())
     (array([1]), 6)
     """
+    require_in_memory(table.X)
     _require_rows_of_each_label(table)
     classifier = HalfspaceClassifierCV(
         sparsities=sparsities,

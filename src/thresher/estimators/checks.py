@@ -84,8 +84,10 @@ class Settings:
             seed=seed_from(estimator.random_state),
         )
 
-    def on_device(self) -> Self:
-        """The settings for rows on a device, which never leave it as a whole."""
+    def for_rows(self, rows: Rows) -> Self:
+        """The settings for these rows; those on a device never leave it as a whole."""
+        if not isinstance(rows, DeviceRows):
+            return self
         if self.final_fit == "penalized":
             raise ValueError(
                 'final_fit="penalized" needs rows in NumPy arrays; for rows on a device use "hinge"'
@@ -154,6 +156,12 @@ def _check_schedule(value: object, label_aware: bool) -> PracticalSchedule:
 # -- tables and labels -----------------------------------------------------------------------
 
 
+def check_table_where_it_is(estimator: Any, X: Any, y: Any) -> tuple[Rows, Any]:
+    """As `check_training_table`; rows of CuPy or Torch stay on their device."""
+    check = _check_device_table if is_foreign(X) else check_training_table
+    return check(estimator, X, y)
+
+
 def check_training_table(estimator: Any, X: Any, y: Any) -> tuple[Rows, Any]:
     """Finite rows, dense or CSR, and one label per row; sets the estimator's `n_features_in_`."""
     refuse_masked(y, "y")
@@ -161,8 +169,7 @@ def check_training_table(estimator: Any, X: Any, y: Any) -> tuple[Rows, Any]:
     return _finite(rows, X, estimator), labels
 
 
-def check_device_table(estimator: Any, X: Any, y: Any) -> tuple[DeviceRows, Any]:
-    """The same for rows of CuPy or Torch, which stay where they are; labels go to the host."""
+def _check_device_table(estimator: Any, X: Any, y: Any) -> tuple[DeviceRows, Any]:
     rows, labels = check_rows(X), column_or_1d(to_host(y))
     check_consistent_length(labels, np.empty(rows.shape[0]))
     estimator.n_features_in_ = rows.shape[1]

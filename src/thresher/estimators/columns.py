@@ -201,7 +201,7 @@ def _dense_scales(X: FloatArray, places: NDArray[np.intp] | slice) -> tuple[Floa
 def _device_scales(rows: DeviceRows) -> tuple[FloatArray, FloatArray]:
     table = rows.array
     center = column_medians(table)
-    width = MAD_TO_DEVIATION * column_medians(abs(table - like(center, table)[None, :]))
+    width = MAD_TO_DEVIATION * column_medians(table, center)
     for j in np.flatnonzero(~((width > 0) & np.isfinite(center) & np.isfinite(width))):
         center[j], width[j] = _center_and_width(to_host(take(table, np.array([j]), axis=1))[:, 0])
     return center, np.clip(width, NARROWEST, np.finfo(np.float64).max)

@@ -7,6 +7,7 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
+from thresher.arrays import DeviceRows
 from thresher.errors import DistrustedClass, UncertifiedPhase, warn_caller
 from thresher.estimators.checks import Settings
 from thresher.estimators.folds import Fold
@@ -24,7 +25,7 @@ def fit_to_all(estimator: Any, rows: Rows, labels: Any) -> Any:
     """The `HalfspaceClassifier` after its phases on all rows; its warnings name its parameters."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        estimator._learn(rows, labels, Settings.of(estimator))
+        estimator._learn(rows, labels, Settings.of(estimator).for_rows(rows))
     return_free_memory()
     for warning in caught:
         warn_caller(f"{_name_of(estimator)}, all rows: {warning.message}", warning.category)
@@ -58,6 +59,7 @@ def fit_to_folds(
 ) -> Iterator[FoldResult]:
     """The result of each estimator on its fold, in order, each as soon as it is ready."""
     tasks = (delayed(_fit_to_fold)(*fit, rows, labels, trust) for fit in fits)
+    n_jobs = 1 if isinstance(rows, DeviceRows) else n_jobs  # other processes have no such rows
     try:
         parallel = Parallel(n_jobs=n_jobs, return_as="generator")
     except ValueError:  # a backend without generators
@@ -71,7 +73,7 @@ def _fit_to_fold(
     with warnings.catch_warnings():  # the caller warns once for all folds
         warnings.simplefilter("ignore", DistrustedClass)
         warnings.simplefilter("ignore", UncertifiedPhase)
-        estimator._learn(rows, labels, Settings.of(estimator), fold.train)
+        estimator._learn(rows, labels, Settings.of(estimator).for_rows(rows), fold.train)
     return_free_memory()
     held_out = labels[fold.test]
     # Rows are copied one fold at a time: copies for all folds would not fit in memory.

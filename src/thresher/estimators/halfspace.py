@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from thresher import memory
-from thresher.arrays import DeviceRows, is_foreign
+from thresher.arrays import DeviceRows, stored
+from thresher.device_memory import require_memory_beside
 from thresher.estimators.base import FitReport, FittedHalfspace, with_callbacks
 from thresher.estimators.calibration import fit_slope
 from thresher.estimators.checks import (
     Settings,
-    check_device_table,
     check_sample_weight,
-    check_training_table,
+    check_table_where_it_is,
     check_two_classes,
     noise_rate_of,
 )
@@ -33,6 +33,7 @@ from thresher.learning import PhaseOutcome, PracticalSchedule, Task, learn_from_
 from thresher.validation import FloatArray, Rows, is_sparse
 
 COPIES = 3.0  # of the table that a fit needs at its peak: scaled, in the band, centered, weighed
+DEVICE_COPIES = 6  # the same on a device
 
 
 class HalfspaceClassifier(FittedHalfspace):
@@ -166,10 +167,9 @@ class HalfspaceClassifier(FittedHalfspace):
         NotEnoughMemory
             The fit would need too much memory; the message says how many rows would fit.
         """
-        settings, check = Settings.of(self), check_training_table
-        if is_foreign(X):
-            settings, check = settings.on_device(), check_device_table
-        rows, labels = check(self, X, y)
+        settings = Settings.of(self)
+        rows, labels = check_table_where_it_is(self, X, y)
+        settings = settings.for_rows(rows)
         weights, copies = check_sample_weight(sample_weight, len(labels)), None
         if weights is not None or settings.final_fit != "hinge":  # only folds depend on the order
             copies = Copies.of(rows, labels, weights)
@@ -177,7 +177,7 @@ class HalfspaceClassifier(FittedHalfspace):
             rows, labels = copies.table(rows, labels)
         self.estimated_noise_rate_ = None
         if self.noise_rate is None:
-            seen = X if copies is None else rows.array if is_foreign(X) else rows
+            seen = X if copies is None else stored(rows)
             self.estimated_noise_rate_ = NoiseRate.seen_by(self, seen, labels)
             settings = replace(settings, noise_rate=self.estimated_noise_rate_.to_withstand)
         report = FitReport(self, X, y)
@@ -211,8 +211,7 @@ class HalfspaceClassifier(FittedHalfspace):
         if is_sparse(rows) or not settings.scale:
             rows, labels, places = rows[places], labels[places], slice(None)
         self.classes_, signs = check_two_classes(labels[places])
-        if not isinstance(rows, DeviceRows):
-            _require_memory_for(rows)
+        _require_memory_for(rows)
         self.scaling_ = (
             ColumnScaling.of(rows, settings.reach, places)
             if settings.scale
@@ -337,6 +336,10 @@ def _task(settings: Settings, n_features: int) -> Task:
 def _require_memory_for(rows: Rows) -> None:
     """Raise `NotEnoughMemory` if the copies of the table that a fit makes would not fit."""
     n_rows, n_features = rows.shape
+    if isinstance(rows, DeviceRows):
+        what = f"learning from {n_rows} rows of {n_features} features"
+        require_memory_beside(rows.array, DEVICE_COPIES * rows.nbytes, what)
+        return
     n_entries = rows.nnz if is_sparse(rows) else n_rows * n_features
     n_bytes = max(1, int(COPIES * (12 if is_sparse(rows) else 8) * n_entries))
     n_fitting = int(min(memory.available_memory() / n_bytes, 1) * n_rows)

@@ -9,13 +9,14 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from thresher.arrays import stored
 from thresher.estimators.base import FitReport, FittedHalfspace, with_callbacks
 from thresher.estimators.checks import (
     Settings,
     check_n_jobs,
     check_sample_weight,
     check_sparsity,
-    check_training_table,
+    check_table_where_it_is,
 )
 from thresher.estimators.comparison import Choice, Comparison, choose
 from thresher.estimators.contradictions import NoiseRate
@@ -124,7 +125,8 @@ class HalfspaceClassifierCV(FittedHalfspace):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Compare the choices by cross-validation, and fit the best one to all rows.
 
-        X, y and sample_weight are as in `HalfspaceClassifier.fit`.
+        X, y and sample_weight are as in `HalfspaceClassifier.fit`. Fits to an array of CuPy or
+        Torch are made one after the other, whatever `n_jobs` says.
 
         Raises
         ------
@@ -133,7 +135,8 @@ class HalfspaceClassifierCV(FittedHalfspace):
             has fewer rows than there are folds.
         """
         settings = self._check_parameters()
-        rows, labels = check_training_table(self, X, y)
+        rows, labels = check_table_where_it_is(self, X, y)
+        settings = settings.for_rows(rows)
         weights = check_sample_weight(sample_weight, len(labels))
         copies = Copies.of(rows, labels, weights)
         folds = make_folds(self.cv, rows, labels, settings.seed, copies)
@@ -142,7 +145,7 @@ class HalfspaceClassifierCV(FittedHalfspace):
         make = partial(self._make, random_state=settings.seed)
         self.estimated_noise_rate_, noise_rates = None, self.noise_rates
         if noise_rates is None:
-            self.estimated_noise_rate_ = NoiseRate.seen_by(make("auto", 0.0), rows, labels)
+            self.estimated_noise_rate_ = NoiseRate.seen_by(make("auto", 0.0), stored(rows), labels)
             noise_rates = (self.estimated_noise_rate_.to_withstand,)
         choices = self._choices(rows.shape[1], noise_rates)
         n_fits = 2 + len(choices) * (len(folds) if settings.final_fit != "penalized" else 0)

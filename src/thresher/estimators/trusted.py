@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
 from thresher.estimators.checks import check_sample_weight
 from thresher.estimators.halfspace import HalfspaceClassifier
 from thresher.learning import PracticalSchedule
-from thresher.validation import is_sparse, refuse_masked
+from thresher.validation import is_sparse, refuse_masked, require_in_memory
 
 SHARED = ("noise_rate", "max_columns", "label_aware", "schedule", "random_state")
 
@@ -112,6 +112,7 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
         """
         steps, last = _steps_and_last(self.estimator)
         _require_sample_weight(last)
+        require_in_memory(X)
         refuse_masked(X, "X")
         validate_data(self, X, skip_check_array=True)  # sets n_features_in_
         X, y, weights, kept = _of_positive_weight(X, y, sample_weight)

@@ -22,6 +22,7 @@ from thresher.arrays import (
 from thresher.validation import FloatArray, check_radius, check_vectors
 
 FAR = 1e20
+FEW_ENTRIES = 12_000  # to copy them from a device takes no longer than the steps there
 LONG = 1e6  # of a vector whose projection onto a region of unit size is done carefully
 
 
@@ -89,7 +90,9 @@ def project_l1_l2(v: object, *, l2_radius: float, l1_radius: float) -> FloatArra
 def support_points(vectors: FloatArray, l2_radius: float, l1_radius: float) -> FloatArray:
     """For each row of a checked (k, d) array, the point of both balls that it points at most."""
     if is_foreign(vectors):
-        return _support_points_elsewhere(vectors, l2_radius, l1_radius)
+        n_entries = vectors.shape[0] * vectors.shape[1]
+        find = _support_points_elsewhere if n_entries > FEW_ENTRIES else _support_points_from_host
+        return find(vectors, l2_radius, l1_radius)
     scale = np.abs(vectors).max(axis=1, keepdims=True)
     unit = vectors / np.where(scale > 0, scale, 1)
     ratio = min(l1_radius / l2_radius, 2 * vectors.shape[1] ** 0.5)  # beyond √d it never binds
@@ -108,6 +111,11 @@ def support_points(vectors: FloatArray, l2_radius: float, l1_radius: float) -> F
     return points
 
 
+def _support_points_from_host(vectors: Array, l2_radius: float, l1_radius: float) -> Array:
+    """The same for an array on a device, copied there and back."""
+    return like(support_points(to_host(vectors), l2_radius, l1_radius), vectors)
+
+
 def _support_points_elsewhere(vectors: Array, l2_radius: float, l1_radius: float) -> Array:
     """The same on a device; a few numbers for each row come to the host and go back."""
     xp, ratio = namespace_of(vectors), min(l1_radius / l2_radius, 2 * vectors.shape[1] ** 0.5)
@@ -115,7 +123,7 @@ def _support_points_elsewhere(vectors: Array, l2_radius: float, l1_radius: float
     largest = xp.max(magnitudes, axis=1, keepdims=True)
     depth, l2_norm, l1_norm = _levels_elsewhere(magnitudes, largest, ratio)
     if not (l2_norm > 0).all():  # entries tie, or all of a row is zero
-        return like(support_points(to_host(vectors), l2_radius, l1_radius), vectors)
+        return _support_points_from_host(vectors, l2_radius, l1_radius)
     factor = np.minimum(l2_radius / l2_norm, l1_radius / l1_norm)
     found = like(np.stack([depth, factor], axis=1), vectors)
     excess = positive_part(found[:, :1] - (largest - magnitudes))

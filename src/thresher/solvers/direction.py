@@ -16,6 +16,7 @@ from thresher.arrays import (
 )
 from thresher.certificates import EPS, direction_status
 from thresher.device_certificates import proves_lower_bound, proves_optimum, proves_upper_bound
+from thresher.device_memory import require_memory_beside
 from thresher.memory import require_memory
 from thresher.solvers.ascent import ascend, column_starts
 from thresher.solvers.eigen import top_eigenpairs
@@ -109,8 +110,8 @@ def worst_direction(
     r, rho = check_radii(l2_radius, l1_radius, matrix.shape[0])
     tolerance = check_positive(tolerance, "tolerance")
     max_iterations = check_count(max_iterations, "max_iterations", minimum=0)
-    if not is_foreign(matrix):
-        require_memory(7 * matrix.nbytes, f"the worst direction of a {matrix.shape} matrix")
+    n_bytes = 8 * matrix.shape[0] ** 2
+    require_memory_beside(matrix, 7 * n_bytes, f"the worst direction of a {matrix.shape} matrix")
     problem = _Problem.normalized(matrix, r, rho)
     bracket = _cheap_bracket(problem, tolerance)
     if warm_start is not None:
@@ -173,8 +174,7 @@ def worst_direction_of_rows(
         answer = _from_inner_products(halves, r, rho, tolerance)
         if answer.status == "converged":
             return answer
-    if not is_foreign(rows):
-        require_memory(8 * 8 * d**2, f"the second moment of {d} features")
+    require_memory_beside(rows, 8 * 8 * d**2, f"the second moment of {d} features")
     return worst_direction(
         gram_of(halves),
         l2_radius=r,

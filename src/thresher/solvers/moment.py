@@ -20,6 +20,7 @@ from thresher.arrays import (
     is_foreign,
     like,
     namespace_of,
+    to_host,
     zeros,
 )
 from thresher.solvers.eigen import Floats
@@ -27,6 +28,7 @@ from thresher.validation import FloatArray, Rows, is_sparse
 
 UNIT_ROUNDOFF = {np.dtype(np.float32): 2.0**-24, np.dtype(np.float64): 2.0**-53}
 MAX_BLOCK_ROWS = 2048
+FEW_ROWS = 5_000  # whose weights are found faster on the host
 DEVICE_BLOCK_SIZE = 2**30  # entries: rows on a GPU are worked on in blocks of 8 GB
 SMALL_FLOPS = 1e8  # double precision costs nothing noticeable up to here
 SPARSE_SIZE, SPARSE_SHARE = 1000, 4  # a sparse moment has more columns, and one entry in four
@@ -122,9 +124,14 @@ class SecondMoment:
         return products_with(self._rows, directions, (self.weights / self._n_rows)[:, None])
 
     def squared_projections(self, directions: FloatArray) -> Floats:
-        """(x·v)² for every row x (down) and direction v (across), in the precision of the rows."""
+        """(x·v)² for every row x (down) and direction v (across), in the precision of the rows.
+
+        Of rows on a device they are there as well, or on the host if there are few.
+        """
         if is_foreign(self._rows):
-            return namespace_of(self._rows).square(self._rows @ like(directions, self._rows).T)
+            projections = self._rows @ like(directions, self._rows).T
+            squares = namespace_of(self._rows).square(projections)
+            return to_host(squares) if squares.shape[0] <= FEW_ROWS else squares
         columns = np.ascontiguousarray(directions.T, dtype=self._dtype)
         if self._rows.dtype == self._dtype:
             return np.square(self._rows @ columns)
