@@ -109,7 +109,7 @@ def measure(fit: Fit, data_dir: str, limits: Limits) -> Record:
         return record_of(fit, "failed", f"{type(error).__name__}: {error}")
 
 
-def record_of(fit: Fit, status: str, message: str = "", **outcome: Any) -> Record:
+def record_of(fit: Any, status: str, message: str = "", **outcome: Any) -> Record:
     """What is known about a fit, flat."""
     return {"run": fit.run, **asdict(fit), "status": status, "message": message, **outcome}
 
@@ -186,11 +186,11 @@ class Selection:
 
 
 Records = Generator[Record, None, None]
-Execute = Callable[[Sequence[Fit]], Records]
+Execute = Callable[[Sequence[Any]], Records]  # of a `Fit`, or of any dataclass with a `run`
 
 
 def complete(
-    file: RecordFile, fits: Iterable[Fit], execute: Execute, *, retry: bool = False
+    file: RecordFile, fits: Iterable[Any], execute: Execute, *, retry: bool = False
 ) -> None:
     """Measure what the file does not have, and append each record as it comes."""
     last = latest_records(file.records)
@@ -207,7 +207,14 @@ def complete(
             move(n_done)
 
 
-def in_processes(fits: Sequence[Fit], *, data_dir: str, n_jobs: int, limits: Limits) -> Records:
+def in_processes(
+    fits: Sequence[Any],
+    *,
+    data_dir: str,
+    n_jobs: int,
+    limits: Limits,
+    measure: Callable[[Any, str, Limits], Record] = measure,
+) -> Records:
     """The record of each fit, measured in processes that can be stopped and may die."""
     context = multiprocessing.get_context("spawn")
     pool = ProcessPool(max_workers=n_jobs, initializer=_prepare, context=context)

@@ -15,7 +15,7 @@ from thresher.estimators.penalized import Examples, best_penalized
 from thresher.validation import FloatArray, Rows, is_sparse
 
 GRID = (0.03, 0.1, 0.3, 1.0, 3.0)  # of the weight C of the loss
-USUAL = 0.3  # where there are too many labels and columns to choose
+USUAL = 0.3  # where the search begins, and the choice if there are too many labels and columns
 MOST = 3000  # labels or columns, whichever are fewer: the choice takes their number cubed
 MAX_STEPS = 300
 INTERCEPT_ENTRY = 10.0  # of a column of ones that stands for the intercept, hardly penalized
@@ -61,8 +61,9 @@ class Fitting:
 def ridge(rows: Rows, signs: FloatArray, weights: FloatArray) -> LinearFit:
     """Logistic regression with the sum of squared coefficients as penalty.
 
-    C is chosen by the logistic loss of left-out rows. Errors of left-out rows would be a poor
-    guide: the labels are few, and most were bought where the model is not sure.
+    C is chosen by the logistic loss of left-out rows, from the middle of a grid on as long as it
+    gets smaller. Errors of left-out rows would be a poor guide: the labels are few, and most were
+    bought where the model is not sure.
 
     Examples
     --------
@@ -70,20 +71,33 @@ def ridge(rows: Rows, signs: FloatArray, weights: FloatArray) -> LinearFit:
     >>> bool(ridge(rows, np.array([-1.0, 1.0, 1.0]), np.ones(3)).coef[0] > 0)
     True
     """
+    if min(rows.shape) > MOST:
+        return _fit(rows, signs, weights, USUAL)
     left_out = LeftOut(rows, signs, weights)
-    model = LogisticRegression(max_iter=MAX_STEPS, warm_start=True)
-    best, least = None, np.inf
-    for C in GRID if min(rows.shape) <= MOST else (USUAL,):
-        model.C = C
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(rows, signs, weights)
-        fit = LinearFit(model.coef_[0].copy(), float(model.intercept_[0]))
-        loss = left_out.loss(fit.scores(rows), C) if min(rows.shape) <= MOST else 0.0
-        if best is None or loss < least:
-            best, least = fit, loss
-    assert best is not None
-    return best
+    fits: dict[int, LinearFit] = {}
+    losses: dict[int, float] = {}
+
+    def loss(place: int) -> float:
+        if not 0 <= place < len(GRID):
+            return np.inf
+        if place not in fits:
+            fits[place] = _fit(rows, signs, weights, GRID[place])
+            losses[place] = left_out.loss(fits[place].scores(rows), GRID[place])
+        return losses[place]
+
+    best = GRID.index(USUAL)
+    step = -1 if loss(best - 1) < loss(best) else 1
+    while loss(best + step) < loss(best):
+        best += step
+    return fits[best]
+
+
+def _fit(rows: Rows, signs: FloatArray, weights: FloatArray, C: float) -> LinearFit:
+    model = LogisticRegression(C=C, max_iter=MAX_STEPS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(rows, signs, weights)
+    return LinearFit(model.coef_[0], float(model.intercept_[0]))
 
 
 @dataclass(frozen=True, eq=False)
