@@ -116,7 +116,8 @@ class Comparison:
         """The trust of the classifier; ones if nothing stands out."""
         if self._judgment is None or not self._judgment.evidence.stands_out:
             return self._trust
-        return keep_every_class(fitted.row_weights_, self._labels)
+        agreed = fitted.row_weights_ * self._judgment.agreement
+        return keep_every_class(agreed, self._labels)
 
 
 @dataclass(frozen=True)

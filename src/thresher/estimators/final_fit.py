@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.estimators.agreement import agreement
 from thresher.estimators.checks import Settings, check_two_classes
 from thresher.estimators.evidence import CLEARLY, Evidence, compare_with_chance, improvement
 from thresher.estimators.folds import Fold
@@ -31,11 +32,13 @@ class Judgment:
     Parameters
     ----------
     trust : (n,) the weight of each row; all ones if nothing stands out
+    agreement : (n,) the factor of that weight for rows that contradict the others
     evidence : what stands out
     penalized : the best penalized fit to the trusted rows
     """
 
     trust: FloatArray
+    agreement: FloatArray
     evidence: Evidence
     penalized: PenalizedFit
 
@@ -90,15 +93,27 @@ class PenalizedFits:
 
         Departure: Algorithm 2 removes the outlier fraction whether or not anything stands out.
         """
-        trust = keep_every_class(self._fitted.row_weights_, self._signs)
-        everyone = np.ones(self._signs.size)
+        everyone, agreed = np.ones(self._signs.size), self._agreement()
+        trust = keep_every_class(self._fitted.row_weights_ * agreed, self._signs)
         plain = self.fit(everyone, everyone)
         trusted = plain if (trust == 1).all() else self.fit(trust, trust)
         clearer = improvement(plain.held_out.wrong, trusted.held_out.wrong, self._signs, trust)
         evidence = self._evidence(clearer)
         if evidence.stands_out:
-            return Judgment(trust, evidence, trusted)
-        return Judgment(everyone, evidence, plain)
+            return Judgment(trust, agreed, evidence, trusted)
+        return Judgment(everyone, everyone, evidence, plain)
+
+    def _agreement(self) -> FloatArray:
+        if not self._settings.label_aware:
+            return np.ones(self._signs.size)
+        return agreement(
+            self._scaled[:, np.searchsorted(self._columns, self._fitted.columns_)],
+            self._signs,
+            self._fitted.row_weights_,
+            self._folds,
+            share=self._settings.noise_rate,
+            seed=self._settings.seed,
+        )
 
     def _evidence(self, clearer: float) -> Evidence:
         first, seen = self._fitted.phases_[0].phase, self._fitted.columns_
