@@ -143,6 +143,19 @@ def n_columns_looked_at(max_columns: int | None) -> int:
     return int(model.fit(rows, rows[:, 0] > 0).columns_.size)
 
 
+def trust_of_flipped_rows(label_aware: bool) -> float:
+    """The mean trust in rows far from the boundary with the wrong label."""
+    rows = np.random.default_rng(0).standard_normal((300, 8))
+    scores = rows.sum(axis=1)
+    surest = np.argsort(-np.abs(scores))[:30]
+    labels = scores > 0
+    labels[surest] ^= True
+    model = HalfspaceClassifier(
+        8, 0.1, final_fit="penalized", label_aware=label_aware, schedule=QUICK, random_state=0
+    )
+    return float(model.fit(rows, labels).row_weights_[surest].mean())
+
+
 def trust_of_a_small_class(final_fit: str) -> float:
     """The mean trust in a class that is smaller than the noise rate."""
     rows = np.random.default_rng(0).standard_normal((1000, 5))
@@ -295,6 +308,7 @@ SWITCHED: dict[tuple[str, str], Callable[[], tuple[object, object]]] = {
     ("use", "Questioner"): lambda: tuple(
         map(size_of_second_question, (ActiveClassifier, ActiveLearner))
     ),
+    ("label_aware", "agreement"): lambda: tuple(map(trust_of_flipped_rows, (True, False))),
     ("final_fit", "keep_every_class"): lambda: tuple(
         map(trust_of_a_small_class, ("auto", "hinge"))
     ),

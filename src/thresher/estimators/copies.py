@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.arrays import DeviceRows
+from thresher.estimators.checks import check_two_classes
 from thresher.learning import PhaseOutcome
 from thresher.memory import require_memory
 from thresher.validation import FloatArray, Rows, is_sparse
@@ -128,11 +129,11 @@ def _are_integers(values: FloatArray) -> bool:
 
 def _keys_of(rows: Rows, labels: Any) -> NDArray[np.uint64]:
     """A number for each row, which depends on its features and label alone."""
-    _, codes = np.unique(labels, return_inverse=True)
+    _, signs = check_two_classes(labels)
     if isinstance(rows, DeviceRows):  # nothing there depends on the order
         return np.arange(len(labels), dtype=np.uint64)
     factors = np.random.default_rng(0).integers(2**63, size=rows.shape[1], dtype=np.uint64) * 2 + 1
-    keys = codes.astype(np.uint64) * ODD
+    keys = (signs > 0).astype(np.uint64) * ODD
     for start in range(0, len(labels), ROWS_PER_BLOCK):
         block = slice(start, start + ROWS_PER_BLOCK)
         keys[block] += _sums(rows[block], factors.astype(np.uint64))

@@ -90,8 +90,9 @@ class HalfspaceClassifier(FittedHalfspace):
     intercept_ : (1,)
     support_ : indices of the features with a non-zero coefficient
     classes_ : the two labels; the second is the positive class
-    row_weights_ : (n_rows,) the trust in each training row, from 0 to 1; see `trust_of_rows`. All
-        ones if nothing stands out, unless `final_fit="hinge"`; 0 for rows of no weight
+    row_weights_ : (n_rows,) the trust in each training row, from 0 to 1; see `trust_of_rows`. Less
+        for rows whose label contradicts the others, and all ones if nothing stands out, unless
+        `final_fit="hinge"`; 0 for rows of no weight
     final_fit_ : "hinge" or "penalized", the final model
     penalized_fit_ : the `PenalizedFit`, with its duality gap, if that is the final model; else None
     evidence_ : the `Evidence`, with a sentence on what stands out; None if `final_fit="hinge"`
