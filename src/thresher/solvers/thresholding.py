@@ -25,6 +25,7 @@ from thresher.solvers.eigen import DENSE_SIZE, Floats, eigenpairs_above, top_eig
 from thresher.validation import FloatArray, is_sparse
 
 RITZ_DOUBT = 6e-3  # by how much a proven bound may exceed the one that the search saw
+MIDDLE = 3  # the level that is tried first where any will do
 LOOSE = 1.05  # by which a bound from magnitudes alone may exceed one that looks at signs
 TIGHTER_LEVEL = 0.83  # of the best clip level; measured, flat between .75 and .9
 STEP = 1.5  # of 1 for plain gradient steps; 3 diverges
@@ -47,9 +48,9 @@ def best_clip(
     """The clip level whose bound is least among levels that clip ever more of the matrix.
 
     Level j clips all but one in 2^j of the entries. The bound falls and then rises in j, so the
-    search walks downhill from the middle, until no neighbor is better or the bound falls to
-    `good_enough`. It works in single precision: it only proposes, and
-    `proven_upper` proves. No level lies below `rest`, the largest entry outside the matrix.
+    search walks downhill, until no neighbor is better or the bound falls to `good_enough`. It works
+    in single precision: it only proposes, and `proven_upper` proves. No level lies below `rest`,
+    the largest entry outside the matrix.
     """
     scale = largest_magnitude(gram) or 1.0
     single = rough(gram / scale)
@@ -69,7 +70,8 @@ def best_clip(
     def falls_toward(i: int) -> bool:
         return 0 <= i < len(levels) and bound(i).value < bound(j).value
 
-    j = min(3, len(levels) - 1)
+    first = MIDDLE if good_enough > 0 else _likely_level(gram.shape[0], l1_radius)
+    j = min(first, len(levels) - 1)
     while bound(j).value > good_enough:
         # Where it falls upward, the level below is not worth an eigenvalue.
         step = 1 if falls_toward(j + 1) else -1
@@ -77,6 +79,17 @@ def best_clip(
             break
         j += step
     return bound(j)
+
+
+def _likely_level(n_features: int, l1_radius: float) -> int:
+    """Where the best level is with Gaussian rows, measured for 100 to 3,000 features and ρ² = 20.
+
+    Examples
+    --------
+    >>> [_likely_level(d, 20**0.5) for d in (100, 500, 1000, 2000, 10_000)]
+    [0, 2, 3, 4, 6]
+    """
+    return max(int(np.log2(n_features / l1_radius**2) - 2.6), 0)
 
 
 def tighten(
