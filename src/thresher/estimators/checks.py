@@ -248,9 +248,9 @@ def check_two_classes(y: Any) -> tuple[Any, FloatArray]:
 def _validated(estimator: Any, X: Any, **options: Any) -> Any:
     """The table after scikit-learn's checks; entries can still be infinite or missing."""
     require_in_memory(X)
-    _refuse_dates(X)
+    refuse_dates(X)
     refuse_masked(X, "X")
-    _refuse_repeated_names(X)
+    refuse_repeated_names(X)
     try:
         with np.errstate(over="ignore"):  # too large for a float becomes infinite: an error later
             return validate_data(
@@ -269,7 +269,7 @@ def _validated(estimator: Any, X: Any, **options: Any) -> Any:
         raise kind(f"X must hold numbers, but {place}: {error}") from error
 
 
-def _refuse_repeated_names(X: Any) -> None:
+def refuse_repeated_names(X: Any) -> None:
     """Raise for columns that cannot be told apart, whatever the version of scikit-learn does."""
     names = [name for name in getattr(X, "columns", ()) if isinstance(name, str)]
     if len(set(names)) < len(names):
@@ -277,7 +277,7 @@ def _refuse_repeated_names(X: Any) -> None:
         raise ValueError(f"X must have unique column names, but {name!r} occurs {number} times")
 
 
-def _refuse_dates(X: Any) -> None:
+def refuse_dates(X: Any) -> None:
     """Dates would silently become numbers in some unit."""
     names = getattr(X, "columns", None)
     dtypes = getattr(X, "dtypes", ()) if names is not None else [getattr(X, "dtype", None)]

@@ -16,7 +16,7 @@ from thresher.labeling.judging import ErrorEstimate, LabeledSample
 from thresher.labeling.learned_model import LearnedModel
 from thresher.labeling.parameters import Parameters
 from thresher.labeling.pool import FinitePool, Question
-from thresher.labeling.questions import LONG_SEARCH, N_FIRST, Questioner
+from thresher.labeling.questions import N_FIRST, Questioner
 from thresher.labeling.run_file import load_run, save_run
 from thresher.labeling.scaled_pool import ScaledPool
 from thresher.labeling.transcript import Transcript
@@ -144,8 +144,8 @@ class ActiveClassifier:
         Parameters
         ----------
         labels : one for each row, of any two kinds (strings, numbers, booleans); None skips a row
-        ids : which rows they belong to, in any order. A row that has an answer gets the new one.
-            By default, the rows of the last question that are still without an answer
+        ids : which rows they belong to, one id or several in any order. A row that has an answer
+            gets the new one. By default, the rows of the last question that are still without one
 
         Raises
         ------
@@ -161,7 +161,8 @@ class ActiveClassifier:
         self._learned, self.stop_reason_ = None, None
 
     def _asked_rows(self, ids: Any) -> list[int]:
-        rows = self._pool.positions([ids] if isinstance(ids, str) else ids)
+        is_one = isinstance(ids, (str, int, np.integer))
+        rows = self._pool.positions([ids] if is_one else ids)
         asked = {*self._transcript.asked(), *self._transcript.initial}
         for row in rows:
             if row not in asked:
@@ -208,8 +209,8 @@ class ActiveClassifier:
             self._warn_once(
                 "one class",
                 f"all labels so far are {classes[0]!r}: random rows are asked about until another "
-                f"label occurs, from {LONG_SEARCH} labels on distrusted rows as well. If you know "
-                "a row of the other class, pass it as initial_labels",
+                "label occurs, half of them distrusted ones. If you know a row of the other "
+                "class, pass it as initial_labels",
             )
         n_since = n_labels % LEAST_LABELS
         is_time = n_labels >= LEAST_LABELS and n_since < self._parameters.batch_size

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.arrays import to_host
+from thresher.estimators.checks import refuse_dates, refuse_repeated_names
 from thresher.learning.journal import checksum
 from thresher.validation import Rows, check_rows, is_sparse, require_in_memory
 from thresher.wording import one_line
@@ -53,11 +54,11 @@ class FinitePool:
 
     @classmethod
     def of(cls, table: Any) -> Self:
-        """The pool, checked: finite numbers, and an index without duplicates."""
+        """The pool, checked: finite numbers, names and an index without duplicates."""
         require_in_memory(table)
-        rows = check_rows(table, "pool")
-        if not is_sparse(rows):
-            rows = to_host(rows)
+        refuse_dates(table)
+        refuse_repeated_names(table)
+        rows = _finite_rows(table)
         names = getattr(table, "columns", None)
         feature_names = None if names is None else [str(name) for name in names]
         return cls(table, rows, _ids(table, rows.shape[0]), feature_names)
@@ -109,6 +110,15 @@ class FinitePool:
             return Question(self.ids[places], self.table.iloc[places])
         is_frame = hasattr(self.table, "columns")
         return Question(self.ids[places], (self.table if is_frame else self.rows)[places])
+
+
+def _finite_rows(table: Any) -> Rows:
+    try:
+        with np.errstate(over="ignore"):  # too large for a float becomes infinite, and is refused
+            rows = check_rows(table, "pool")
+    except OverflowError as error:
+        raise ValueError(f"pool must hold numbers that fit into floats: {error}") from error
+    return rows if is_sparse(rows) else to_host(rows)
 
 
 def _ids(table: Any, n_rows: int) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from thresher.validation import FloatArray
 
 N_FIRST = 20  # questions that are random in any case
 FEW_OF_A_CLASS = 5  # labels: with fewer, half of the questions look for more of that class
-LONG_SEARCH = 60  # labels of one class after which distrusted rows are asked about as well
+FEWEST_OF_A_CLASS = 2  # labels: with fewer, distrusted rows are asked about as well
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,30 +41,42 @@ class Questioner:
     def next_batch(self, transcript: Transcript) -> Batch:
         """The next rows in order of importance, none if no row is left."""
         rng = np.random.default_rng([transcript.seed, len(transcript.batches)])
-        candidates = self._candidates(transcript)
-        n_rows = min(self.batch_size, candidates.size)
-        if self._is_random(transcript):
-            n_left = N_FIRST - transcript.n_asked
-            drawn = rng.permutation(candidates)[: min(n_rows, n_left) if n_left > 0 else n_rows]
-            return Batch(tuple(drawn.tolist()), (True,) * drawn.size)
-        return self._informative(transcript, candidates, n_rows, rng)
+        trusted, distrusted = self._free_rows(transcript)
+        n_smaller = _size_of_smaller_class(transcript)
+        is_lost = n_smaller < FEWEST_OF_A_CLASS and transcript.n_labels >= N_FIRST
+        if n_smaller == 0 or (transcript.n_asked < N_FIRST and not transcript.initial):
+            return self._random(transcript, trusted, distrusted if is_lost else trusted[:0], rng)
+        candidates = np.append(trusted, distrusted) if is_lost else trusted
+        return self._informative(transcript, np.sort(candidates), rng)
 
-    def _candidates(self, transcript: Transcript) -> NDArray[np.intp]:
-        """Rows that were not asked about: trusted ones, unless those seem to be of one class."""
+    def _free_rows(self, transcript: Transcript) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The rows that were not asked about: trusted ones and others."""
         is_free = np.ones(self.trust.size, dtype=np.bool_)
         is_free[[*transcript.asked(), *transcript.answers.by_row]] = False
-        is_trusted = is_free & (self.trust > LEAST_TRUST)
-        is_long = transcript.n_labels >= LONG_SEARCH and len(transcript.answers.classes) < 2
-        return np.flatnonzero(is_free if is_long or not is_trusted.any() else is_trusted)
+        is_trusted = self.trust > LEAST_TRUST
+        return np.flatnonzero(is_free & is_trusted), np.flatnonzero(is_free & ~is_trusted)
 
-    def _is_random(self, transcript: Transcript) -> bool:
-        if len(transcript.answers.classes) < 2:
-            return True
-        return transcript.n_asked < N_FIRST and not transcript.initial
+    def _random(
+        self,
+        transcript: Transcript,
+        trusted: NDArray[np.intp],
+        distrusted: NDArray[np.intp],
+        rng: Generator,
+    ) -> Batch:
+        """Random trusted rows; if there are others, one of each in turn.
+
+        A genuine class that is small can be among those that stand out.
+        """
+        n_left = N_FIRST - transcript.n_asked
+        n_rows = min(self.batch_size, n_left) if n_left > 0 else self.batch_size
+        drawn = _in_turn(rng.permutation(trusted), rng.permutation(distrusted))[:n_rows]
+        is_trusted = self.trust[drawn] > LEAST_TRUST
+        return Batch(tuple(drawn.tolist()), tuple(is_trusted.tolist()))
 
     def _informative(
-        self, transcript: Transcript, candidates: NDArray[np.intp], n_rows: int, rng: Generator
+        self, transcript: Transcript, candidates: NDArray[np.intp], rng: Generator
     ) -> Batch:
+        n_rows = min(self.batch_size, candidates.size)
         n_random = min(self._n_audits(transcript, n_rows), n_rows)
         labeled = transcript.answers.labeled
         signs = transcript.answers.signs(labeled)
@@ -73,11 +85,12 @@ class Questioner:
         scores = fit.scores(self.pool.rows)[candidates]
         order = np.argsort(np.abs(scores), kind="stable")
         if (rare := _rare_class(signs)) is not None:
-            order = _interleaved(np.argsort(-rare * scores, kind="stable"), order)
+            order = _in_turn(np.argsort(-rare * scores, kind="stable"), order)
         chosen = candidates[order[: n_rows - n_random]]
-        others = rng.permutation(np.setdiff1d(candidates, chosen))[:n_random]
-        is_random = (False,) * chosen.size + (True,) * others.size
-        return Batch((*chosen.tolist(), *others.tolist()), is_random)
+        others = np.setdiff1d(candidates[self.trust[candidates] > LEAST_TRUST], chosen)
+        drawn = rng.permutation(others)[:n_random]
+        is_random = (False,) * chosen.size + (True,) * drawn.size
+        return Batch((*chosen.tolist(), *drawn.tolist()), is_random)
 
     def _n_audits(self, transcript: Transcript, n_rows: int) -> int:
         """How many of the next rows must be random for their share of all questions."""
@@ -93,8 +106,16 @@ def _rare_class(signs: FloatArray) -> float | None:
     return rare if counts[rare] < FEW_OF_A_CLASS else None
 
 
-def _interleaved(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.intp]:
-    """One of each in turn, without repetitions."""
-    both = np.stack([first, second], axis=1).ravel()
+def _size_of_smaller_class(transcript: Transcript) -> int:
+    answers = transcript.answers
+    labels = [answers.by_row[row] for row in answers.labeled]
+    return min(map(labels.count, answers.classes)) if len(answers.classes) == 2 else 0
+
+
+def _in_turn(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.intp]:
+    """One of each as long as there are both, then the rest; each row where it comes first."""
+    n_both = min(first.size, second.size)
+    pairs = np.stack([first[:n_both], second[:n_both]], axis=1).ravel()
+    both = np.concatenate([pairs, first[n_both:], second[n_both:]])
     _, places = np.unique(both, return_index=True)
     return both[np.sort(places)]
