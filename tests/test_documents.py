@@ -28,7 +28,14 @@ PAGES = sorted(
     path for path in DOCS.rglob("*.md") if not set(BUILT) & set(path.relative_to(DOCS).parts)
 )
 GALLERY = sorted((DOCS / "gallery").glob("plot_*.py"))
-SHOWN = ["extending.md", "files.md", "getting-started.md", "labeling.md", "parameters.md"]
+SHOWN = [
+    "extending.md",
+    "files.md",
+    "getting-started.md",
+    "labeling.md",
+    "parameters.md",
+    "recipes.md",
+]
 LIMIT = 20  # lines of the adversary that a newcomer is shown
 
 by_path = pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))

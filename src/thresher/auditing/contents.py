@@ -162,6 +162,7 @@ def choices_table(findings: Findings) -> list[Column]:
         Column("features", [f"{p.sparsity}{mark.get(p.sparsity, '')}" for p in path], "<"),
         Column("error", [f"{point.error:.2%}" for point in path]),
         Column("standard\nerror", [f"{point.standard_error:.2%}" for point in path]),
+        Column("balanced\nerror", [f"{point.balanced_error:.2%}" for point in path]),
     ]
 
 

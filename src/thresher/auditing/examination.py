@@ -96,6 +96,7 @@ class Findings:
             "label": self.table.label_name,
             "held_out_error": self.chosen.error,
             "held_out_standard_error": self.chosen.standard_error,
+            "held_out_balanced_error": self.chosen.balanced_error,
         }
         return replace(
             self._model,

@@ -60,6 +60,7 @@ def _key_figures(findings: Findings) -> Html:
         (f"{findings.table.n_rows:,}", "rows"),
         (f"{n_used:,} of {findings.table.X.shape[1]:,}", "features used"),
         (f"{point.error:.1%} ± {point.standard_error:.1%}", "held-out error, weighted by trust"),
+        (f"{point.balanced_error:.1%}", "balanced held-out error"),
         (f"{findings.n_planted:,}", f"rows look planted (weight below {LOOKS_PLANTED})"),
     ]
     cards = (element("div", element("b", value), element("span", name)) for value, name in figures)

@@ -76,7 +76,10 @@ def predict_file(
     write_csv(out, tuple(columns), zip(*columns.values()), raw_csv=raw_csv)
     text = f"{labels.size:,} predictions: {count_labels(labels)}"
     if truth is not None:
-        text += f"; error {np.mean(labels != truth):.2%} against the labels in the file"
+        wrong = labels != truth
+        errors = [float(wrong[truth == label].mean()) for label in np.unique(truth)]
+        text += f"; error {wrong.mean():.2%} against the labels in the file"
+        text += f" (balanced error {np.mean(errors):.2%})"
     return "\n".join([*table.remarks, *describe_filled(table.filled), text])
 
 

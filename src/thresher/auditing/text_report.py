@@ -77,6 +77,7 @@ def _held_out(findings: Findings) -> str:
     lines = [
         f"Held-out error: {point.error:.1%} ± {point.standard_error:.1%} "
         f"({findings.classifier.cv}-fold cross-validation, rows weighted by trust)",
+        f"Balanced held-out error: {point.balanced_error:.1%} (mean of both classes)",
         _wrapped(contents.final_model(findings)),
     ]
     if len(path) > 1:

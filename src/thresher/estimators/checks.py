@@ -54,6 +54,7 @@ class Settings:
     most_features: int | None
     noise_rate: float
     final_fit: str
+    class_weight: Any
     max_columns: int
     fit_intercept: bool
     scale: bool
@@ -73,6 +74,7 @@ class Settings:
             sparsity=sparsity,
             most_features=sparsity if is_limited else None,
             final_fit=_check_final_fit(estimator.final_fit),
+            class_weight=_check_class_weight(estimator.class_weight),
             max_columns=max(_check_max_columns(estimator.max_columns), sparsity),
             noise_rate=noise_rate_of(estimator),
             fit_intercept=check_switch(estimator.fit_intercept, "fit_intercept"),
@@ -133,6 +135,37 @@ def _check_final_fit(value: object) -> str:
     if value not in FINAL_FITS:
         raise ValueError(f"final_fit must be one of {', '.join(FINAL_FITS)}, got {value!r}")
     return str(value)
+
+
+def _check_class_weight(value: object) -> Any:
+    if not (value is None or isinstance(value, dict) or value == "balanced"):
+        raise ValueError(f'class_weight must be a dict, "balanced" or None, got {value!r}')
+    return value
+
+
+def class_weights(class_weight: Any, labels: Any) -> FloatArray:
+    """The weight of the class of each row: ones for None, n/(2·size of the class) for "balanced".
+
+    Examples
+    --------
+    >>> class_weights("balanced", np.array(["no", "no", "yes"])), class_weights({0: 3}, [0, 1])
+    (array([0.75, 0.75, 1.5 ]), array([3., 1.]))
+    """
+    if class_weight is None:
+        return np.ones(len(labels))
+    classes, codes = np.unique(labels, return_inverse=True)
+    if isinstance(class_weight, dict):
+        for label in class_weight:
+            if label not in classes.tolist():
+                raise ValueError(f"class_weight has {label!r}, which is not a label in y")
+        given = [class_weight.get(label, 1.0) for label in classes.tolist()]
+        weights = np.asarray(given, dtype=np.float64)
+    else:
+        weights = codes.size / (classes.size * np.bincount(codes))
+    if not ((weights > 0) & np.isfinite(weights)).all():
+        raise ValueError(f"class_weight must have finite positive weights, got {class_weight!r}")
+    found: FloatArray = weights[codes]
+    return found
 
 
 def _check_max_columns(value: object) -> int:

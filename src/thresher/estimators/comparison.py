@@ -7,12 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from thresher.estimators.checks import check_sparsity
+from thresher.estimators.checks import check_sparsity, check_two_classes
 from thresher.estimators.cross_validation import fit_to_all, fit_to_folds, warn_of_uncertified
 from thresher.estimators.final_fit import Judgment, PenalizedFits
 from thresher.estimators.folds import Fold
 from thresher.estimators.penalized import PenalizedFit
-from thresher.estimators.trust import keep_every_class
+from thresher.estimators.trust import balanced_error, keep_every_class
 from thresher.validation import FloatArray, Rows
 
 Choice = tuple[int | str, float]  # sparsity and noise rate
@@ -79,11 +79,21 @@ class Comparison:
         if self._judgment is not None:
             for choice in self._choices:
                 self._errors[choice, "penalized"] = self._penalized_fit(choice).held_out.errors
-        points = [PathPoint.of(choice, e, kind) for (choice, kind), e in self._errors.items()]
+        points = [
+            PathPoint.of(choice, errors, kind, self._balanced_error(choice, kind))
+            for (choice, kind), errors in self._errors.items()
+        ]
         best: dict[Choice, PathPoint] = {}
         for point in sorted(points, key=lambda point: point.error):
             best.setdefault((point.sparsity, point.noise_rate), point)
         return tuple(best[choice] for choice in self._choices)
+
+    def _balanced_error(self, choice: Choice, kind: str) -> float:
+        scores = (
+            self._scores[choice] if kind == "hinge" else self._penalized_fit(choice).held_out.scores
+        )
+        _, signs = check_two_classes(self._labels)
+        return balanced_error(scores, signs, self._trust)
 
     def fit_best(self, chosen: "PathPoint") -> Any:
         """The classifier of the choice, fitted to all rows, with its final model."""
@@ -132,6 +142,7 @@ class PathPoint:
         have little trust
     standard_error : of that average; 0 if there is a single fold
     final_fit : "hinge" or "penalized", the final model with that error: the better one
+    balanced_error : the mean of the errors of the two classes, over all held-out rows
 
     Examples
     --------
@@ -149,18 +160,26 @@ class PathPoint:
     error: float
     standard_error: float
     final_fit: str = "hinge"
+    balanced_error: float = float("nan")
 
     @classmethod
-    def of(cls, choice: Choice, errors: Sequence[float], final_fit: str) -> Self:
+    def of(
+        cls,
+        choice: Choice,
+        errors: Sequence[float],
+        final_fit: str,
+        balanced_error: float = float("nan"),
+    ) -> Self:
         """Mean and standard error over the folds.
 
         Examples
         --------
-        >>> PathPoint.of((5, 0.1), [0.25, 0.75], "hinge")
-        PathPoint(sparsity=5, noise_rate=0.1, error=0.5, standard_error=0.25, final_fit='hinge')
+        >>> point = PathPoint.of((5, 0.1), [0.25, 0.75], "hinge")
+        >>> point.error, point.standard_error
+        (0.5, 0.25)
         """
         spread = np.std(errors, ddof=min(1, len(errors) - 1)) / np.sqrt(len(errors))
-        return cls(*choice, float(np.mean(errors)), float(spread), final_fit)
+        return cls(*choice, float(np.mean(errors)), float(spread), final_fit, balanced_error)
 
 
 def choose(path: Sequence[PathPoint]) -> PathPoint:

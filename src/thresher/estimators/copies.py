@@ -54,14 +54,16 @@ class Copies:
         >>> Copies.of(rows[:2], labels[:2], None) is None
         True
         """
-        keys = _keys_of(rows, labels)
-        order = np.argsort(keys, kind="stable")
-        is_new = np.append(True, np.diff(keys[order]) != 0)
-        if sample_weight is None:
-            if is_new.all():
-                return None
-            sample_weight = np.ones(len(labels))
-        numbers = n_copies(sample_weight[order])
+        weights = np.ones(len(labels)) if sample_weight is None else sample_weight
+        kept = np.flatnonzero(weights)
+        _, signs = check_two_classes(labels[kept])
+        keys = _mixed(_keys_of(rows)[kept] + np.where(signs > 0, ODD, np.uint64(0)))
+        by_key = np.argsort(keys, kind="stable")
+        is_new = np.append(True, np.diff(keys[by_key]) != 0)
+        if sample_weight is None and is_new.all():
+            return None
+        order = kept[by_key]
+        numbers = n_copies(weights[order])
         return cls(
             n_rows=len(labels),
             places=np.repeat(order, numbers),
@@ -127,17 +129,17 @@ def _are_integers(values: FloatArray) -> bool:
     return bool((np.abs(values - np.rint(values)) <= 1e-9 * values).all())
 
 
-def _keys_of(rows: Rows, labels: Any) -> NDArray[np.uint64]:
-    """A number for each row, which depends on its features and label alone."""
-    _, signs = check_two_classes(labels)
+def _keys_of(rows: Rows) -> NDArray[np.uint64]:
+    """A number for each row, which depends on its features alone."""
+    n_rows, n_features = rows.shape
     if isinstance(rows, DeviceRows):  # nothing there depends on the order
-        return np.arange(len(labels), dtype=np.uint64)
-    factors = np.random.default_rng(0).integers(2**63, size=rows.shape[1], dtype=np.uint64) * 2 + 1
-    keys = (signs > 0).astype(np.uint64) * ODD
-    for start in range(0, len(labels), ROWS_PER_BLOCK):
+        return np.arange(n_rows, dtype=np.uint64)
+    factors = np.random.default_rng(0).integers(2**63, size=n_features, dtype=np.uint64)
+    keys = np.empty(n_rows, dtype=np.uint64)
+    for start in range(0, n_rows, ROWS_PER_BLOCK):
         block = slice(start, start + ROWS_PER_BLOCK)
-        keys[block] += _sums(rows[block], factors.astype(np.uint64))
-    return _mixed(keys)
+        keys[block] = _sums(rows[block], 2 * factors + 1)
+    return keys
 
 
 def _sums(rows: Rows, factors: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -9,7 +9,7 @@ from joblib import Parallel, delayed
 
 from thresher.arrays import DeviceRows
 from thresher.errors import DistrustedClass, UncertifiedPhase, warn_caller
-from thresher.estimators.checks import Settings
+from thresher.estimators.checks import Settings, class_weights
 from thresher.estimators.folds import Fold
 from thresher.estimators.trust import weighted_error
 from thresher.memory import return_free_memory
@@ -79,7 +79,8 @@ def _fit_to_fold(
     # Rows are copied one fold at a time: copies for all folds would not fit in memory.
     scores = estimator._scores(rows[fold.test])
     wrong = estimator._labels(scores) != held_out
-    error = weighted_error(wrong, held_out, trust[fold.test])
+    costs = class_weights(estimator.class_weight, labels)[fold.test]
+    error = weighted_error(wrong, held_out, trust[fold.test], costs)
     missed = tuple(p.phase.index for p in estimator.phases_ if not p.is_certified)
     return FoldResult(f"{_name_of(estimator)}, fold {fold.number}", error, missed, scores)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.estimators.agreement import agreement
-from thresher.estimators.checks import Settings, check_two_classes
+from thresher.estimators.checks import Settings, check_two_classes, class_weights
 from thresher.estimators.evidence import CLEARLY, Evidence, compare_with_chance, improvement
 from thresher.estimators.folds import Fold
 from thresher.estimators.penalized import (
@@ -59,6 +59,8 @@ class PenalizedFits:
         self._settings = Settings.of(fitted)
         _, self._signs = check_two_classes(labels)
         self._fitted, self._folds = fitted, folds
+        given = self._settings.class_weight
+        self._costs = None if given is None else class_weights(given, labels)
         self._columns = self._useful_columns(rows)
         part = rows if self._columns.size == rows.shape[1] else rows[:, self._columns]
         scaling = fitted.scaling_.take(self._columns)
@@ -79,8 +81,9 @@ class PenalizedFits:
         examples = Examples(
             rows=self._scaled,
             signs=self._signs,
-            weights=weights,
+            weights=weights if self._costs is None else weights * self._costs,
             judge=judge,
+            costs=self._costs,
             folds=self._folds,
             with_intercept=self._settings.fit_intercept,
             seed=self._settings.seed,

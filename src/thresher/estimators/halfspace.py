@@ -18,6 +18,7 @@ from thresher.estimators.checks import (
     check_sample_weight,
     check_table_where_it_is,
     check_two_classes,
+    class_weights,
     noise_rate_of,
 )
 from thresher.estimators.columns import ColumnScaling, HomogeneousRows
@@ -57,6 +58,10 @@ class HalfspaceClassifier(FittedHalfspace):
         The final model. "hinge": the last halfspace of Algorithm 1. "penalized": L1 logistic
         regression or an L2 support vector machine, fitted to the trusted rows, with the penalty
         chosen on held-out ones (departure). "auto": the better of the two on held-out rows.
+    class_weight : dict, "balanced" or None, default=None
+        What an error on each class costs, as in scikit-learn: in the losses, on held-out rows and
+        in the calibration of probabilities. "balanced" gives both classes the same weight. Trust
+        does not depend on it, apart from the rows left out for their losses.
     max_columns : int or None, default=400
         Largest number of columns that the phases look at, at least `sparsity`. A wider table is cut
         down to the columns whose class means differ most, after clipping, so that planted rows can
@@ -128,6 +133,7 @@ class HalfspaceClassifier(FittedHalfspace):
         noise_rate: float | None = 0.05,
         *,
         final_fit: str = "auto",
+        class_weight: Any = None,
         max_columns: int | None = 400,
         fit_intercept: bool = True,
         scale: bool = True,
@@ -139,6 +145,7 @@ class HalfspaceClassifier(FittedHalfspace):
         self.sparsity = sparsity
         self.noise_rate = noise_rate
         self.final_fit = final_fit
+        self.class_weight = class_weight
         self.max_columns = max_columns
         self.fit_intercept = fit_intercept
         self.scale = scale
@@ -219,6 +226,11 @@ class HalfspaceClassifier(FittedHalfspace):
             else ColumnScaling.common(rows)
         )
         self.columns_ = watched_columns(rows, signs, settings.max_columns, self.scaling_, places)
+        costs = class_weights(settings.class_weight, labels[places])
+        schedule = replace(
+            settings.schedule_for(rows).for_table(signs.size, label_aware=settings.label_aware),
+            positive_weight=float(costs[np.argmax(signs)] / costs[np.argmin(signs)]),
+        )
         phases: list[PhaseOutcome] = []
 
         def phase_ended(outcome: PhaseOutcome) -> bool:
@@ -229,7 +241,7 @@ class HalfspaceClassifier(FittedHalfspace):
             self._homogeneous(rows, settings.fit_intercept, places),
             signs,
             _task(settings, self.columns_.size),
-            settings.schedule_for(rows).for_table(signs.size, label_aware=settings.label_aware),
+            schedule,
             seed=settings.seed,
             observe=phase_ended,
         )
@@ -304,7 +316,8 @@ class HalfspaceClassifier(FittedHalfspace):
 
     def _calibrate(self, scores: FloatArray, labels: Any) -> None:
         """Set the slope of `predict_proba` by the scores of trusted rows, NaN if never held out."""
-        self.probability_slope_ = fit_slope(scores, self._signs(labels), self.row_weights_)
+        weights = self.row_weights_ * class_weights(self.class_weight, labels)
+        self.probability_slope_ = fit_slope(scores, self._signs(labels), weights)
 
     def _warn_of_distrusted_classes(self, labels: Any) -> None:
         warn_of_distrusted_classes(

@@ -33,6 +33,7 @@ T = TypeVar("T")
 # As in HalfspaceClassifier.
 SHARED = (
     "final_fit",
+    "class_weight",
     "max_columns",
     "fit_intercept",
     "scale",
@@ -61,8 +62,8 @@ class HalfspaceClassifierCV(FittedHalfspace):
     cv : int, splitter, iterable of (train, test) splits or None, default=3
         As in scikit-learn. A number means stratified folds, shuffled by `random_state`; None means
         3. Every class must occur in the training rows of every split.
-    final_fit, max_columns, fit_intercept, scale, reach, label_aware, schedule, random_state : as in
-        `HalfspaceClassifier`; `random_state` also shuffles the folds
+    final_fit, class_weight, max_columns, fit_intercept, scale, reach, label_aware, schedule,
+        random_state : as in `HalfspaceClassifier`; `random_state` also shuffles the folds
     n_jobs : int or None, default=None
         Number of processes for the fits, as in joblib.
     verbose : bool, default=False
@@ -96,6 +97,7 @@ class HalfspaceClassifierCV(FittedHalfspace):
         noise_rates: Sequence[float] | None = (0.05,),
         *,
         final_fit: str = "auto",
+        class_weight: Any = None,
         max_columns: int | None = 400,
         cv: Any = DEFAULT_FOLDS,
         fit_intercept: bool = True,
@@ -110,6 +112,7 @@ class HalfspaceClassifierCV(FittedHalfspace):
         self.sparsities = sparsities
         self.noise_rates = noise_rates
         self.final_fit = final_fit
+        self.class_weight = class_weight
         self.max_columns = max_columns
         self.cv = cv
         self.fit_intercept = fit_intercept

@@ -101,6 +101,7 @@ class Examples:
     folds : to compare fits on
     with_intercept : whether to fit an intercept
     seed : of the solver
+    costs : (n,) of the class of each row, which multiply both weights; ones if None
     """
 
     rows: Rows
@@ -110,6 +111,7 @@ class Examples:
     folds: Sequence[Fold]
     with_intercept: bool = True
     seed: int = 0
+    costs: FloatArray | None = None
 
     def fit(self, model: Any, train: Places = slice(None)) -> Any:
         """The model, fitted to these rows with their weights."""
@@ -125,7 +127,8 @@ class Examples:
             signs = self.signs[fold.test]
             scores[fold.test] = fit(fold)(self.rows[fold.test])
             wrong[fold.test] = np.where(scores[fold.test] > 0, 1.0, -1.0) != signs
-            errors.append(weighted_error(wrong[fold.test], signs, self.judge[fold.test]))
+            costs = None if self.costs is None else self.costs[fold.test]
+            errors.append(weighted_error(wrong[fold.test], signs, self.judge[fold.test], costs))
         return HeldOut(tuple(errors), wrong, scores)
 
 

@@ -57,10 +57,13 @@ def keep_every_class(trust: FloatArray, labels: Any) -> FloatArray:
     return kept
 
 
-def weighted_error(wrong: Any, labels: Any, trust: FloatArray) -> float:
+def weighted_error(
+    wrong: Any, labels: Any, trust: FloatArray, costs: FloatArray | None = None
+) -> float:
     """The share of trust on wrongly classified rows, measured within each class.
 
-    Each class keeps its share of the rows, so that no model gains by distrusting a whole class.
+    Each class keeps its share of the rows, so that no model gains by distrusting a whole class;
+    with `costs`, one for each row, its share of the costs.
 
     Examples
     --------
@@ -72,8 +75,27 @@ def weighted_error(wrong: Any, labels: Any, trust: FloatArray) -> float:
     for label in np.unique(labels):
         own = labels == label
         weights = trust[own] if trust[own].any() else None
-        error += float(own.mean() * np.average(wrong[own], weights=weights))
+        share = own.mean() if costs is None else costs[own].sum() / costs.sum()
+        error += float(share * np.average(wrong[own], weights=weights))
     return error
+
+
+def balanced_error(scores: FloatArray, signs: FloatArray, trust: FloatArray) -> float:
+    """The mean of the errors of the two classes, from scores of held-out rows; NaN: not held out.
+
+    Examples
+    --------
+    >>> scores, signs = np.array([1.0, 2.0, -1.0, np.nan]), np.array([1.0, 1.0, 1.0, -1.0])
+    >>> balanced_error(scores, signs, np.ones(4)), balanced_error(scores[:0], signs[:0], np.ones(0))
+    (0.333..., nan)
+    """
+    seen = np.isfinite(scores)
+    signs, trust = signs[seen], trust[seen]
+    if not signs.size:
+        return float("nan")
+    sizes = {sign: float((signs == sign).sum()) for sign in np.unique(signs).tolist()}
+    costs = np.array([1 / sizes[sign] for sign in signs.tolist()])
+    return weighted_error((scores[seen] > 0) != (signs > 0), signs, trust, costs)
 
 
 def warn_of_distrusted_classes(

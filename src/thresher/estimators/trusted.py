@@ -12,16 +12,17 @@ from sklearn.utils.validation import (
     _num_samples,
     check_consistent_length,
     check_is_fitted,
+    column_or_1d,
     has_fit_parameter,
     validate_data,
 )
 
-from thresher.estimators.checks import check_sample_weight
+from thresher.estimators.checks import check_sample_weight, class_weights
 from thresher.estimators.halfspace import HalfspaceClassifier
 from thresher.learning import PracticalSchedule
 from thresher.validation import is_sparse, refuse_masked, require_in_memory
 
-SHARED = ("noise_rate", "max_columns", "label_aware", "schedule", "random_state")
+SHARED = ("noise_rate", "class_weight", "max_columns", "label_aware", "schedule", "random_state")
 
 
 def _offers(name: str) -> Any:
@@ -49,6 +50,8 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
         classifier is the penalized fit of `HalfspaceClassifier`.
     noise_rate : float or None, default=0.05
         Largest share of planted rows to withstand, below 0.5. None: it is estimated.
+    class_weight : dict, "balanced" or None, default=None
+        Multiplies the weights that the estimator gets, on top of a `class_weight` of its own.
     max_columns, label_aware, schedule, random_state : as in `HalfspaceClassifier`
 
     Attributes
@@ -84,6 +87,7 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
         estimator: Any = None,
         *,
         noise_rate: float | None = 0.05,
+        class_weight: Any = None,
         max_columns: int | None = 400,
         label_aware: bool = True,
         schedule: PracticalSchedule | None = None,
@@ -91,6 +95,7 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
     ) -> None:
         self.estimator = estimator
         self.noise_rate = noise_rate
+        self.class_weight = class_weight
         self.max_columns = max_columns
         self.label_aware = label_aware
         self.schedule = schedule
@@ -123,7 +128,8 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
         if last is None:
             last = self.filter_
         else:
-            last.fit(rows, y, sample_weight=trust if weights is None else weights * trust)
+            costs = class_weights(self.class_weight, column_or_1d(y))
+            last.fit(rows, y, sample_weight=costs * (trust if weights is None else weights * trust))
         self.row_weights_ = np.zeros(kept.size)
         self.row_weights_[kept] = trust
         self.estimator_ = last if steps is None else _joined(self.estimator, steps, last)

@@ -60,6 +60,7 @@ class PracticalSchedule:
     trim_factor : with `label_aware`, the share of weight left out, over the noise rate
     use_every_row : let every row of the pool count with its weight, instead of drawing a sample by
         weight; for labels that cost nothing
+    positive_weight : what a positive row costs in the hinge loss, relative to a negative one
     variance_factor : None for the least-variance form; a number C for the paper's form, weights
         whose variance is at most C(b² + r²)
 
@@ -97,6 +98,7 @@ class PracticalSchedule:
     use_every_row: bool = False
     label_aware: bool = False
     trim_factor: float = 0.5
+    positive_weight: float = 1.0
     variance_factor: float | None = None
 
     def __post_init__(self) -> None:
@@ -141,6 +143,7 @@ class PracticalSchedule:
             failure_probability=None,
             label_aware=self.label_aware,
             trimmed_share=self.trim_factor * task.noise_rate if self.label_aware else 0.0,
+            positive_weight=self.positive_weight,
         )
 
     def after_draw(self, phase: Phase, drawn: Draw) -> Phase | None:

@@ -251,6 +251,7 @@ def _without_largest_losses(labeled: LabeledRows, point: FloatArray, share: floa
 def _minimum(
     labeled: LabeledRows, phase: Phase, center: FloatArray, warm_start: HingeMinimum | None = None
 ) -> HingeMinimum:
+    costs = np.where(labeled.y > 0, phase.positive_weight, 1.0)
     return minimize_hinge(
         labeled.X,
         labeled.y,
@@ -258,7 +259,7 @@ def _minimum(
         l2_radius=phase.l2_radius,
         l1_radius=phase.l1_radius,
         hinge_scale=phase.hinge_scale,
-        sample_weight=labeled.weights,
+        sample_weight=costs * labeled.weights,
         tolerance=phase.loss_tolerance,
         warm_start=warm_start,
     )

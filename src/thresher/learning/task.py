@@ -73,6 +73,8 @@ class Phase:
         promises nothing
     label_aware : whether labels come first and help to judge the rows; never in the paper
     trimmed_share : the share of row weight, of the largest losses, left out of the hinge loss
+    positive_weight : what a positive row costs in the hinge loss, relative to a negative one; 1 in
+        the paper
 
     Examples
     --------
@@ -99,6 +101,7 @@ class Phase:
     failure_probability: float | None
     label_aware: bool
     trimmed_share: float
+    positive_weight: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
