@@ -175,7 +175,7 @@ def test_unusable_labels_are_refused(y, message):
 
 def weighed(error: float, evidence: float, trust: float = 1.0, n_copies: int = 1):
     by_scores, by_signs = (WrongLabels(np.full(20, 0.9), k * evidence) for k in (1, 2))
-    view = View("linear model", np.ones(20), error, by_scores, by_signs)
+    view = View("linear model", np.ones(20), error, error, by_scores, by_signs)
     data = SimpleNamespace(probability=np.zeros(20))
     counts = np.ones(20, dtype=int)
     counts[0] = n_copies

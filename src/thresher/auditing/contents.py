@@ -1,11 +1,7 @@
-"""What a report says, whatever its format: its sentences, and its tables column by column.
-
-A new column of the audit is one line in `ROW_COLUMNS`.
-"""
+"""What a report says, whatever its format: its sentences, and its tables column by column."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,50 +20,22 @@ from thresher.wording import count, visible
 # -- the rows ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class RowColumn:
-    """One fact about each row: a column of the CSV file, of the printed table and of the page.
-
-    Parameters
-    ----------
-    values : gives the facts about the rows at these positions
-    name : of the column in the CSV file; None to leave it out there
-    title : of the column in tables; None to leave it out there
-    is_number : whether it is a number, which tables show with two digits
-    """
-
-    values: Callable[[Findings, NDArray[np.intp]], Iterable[Any]]
-    name: str | None
-    title: str | None
-    is_number: bool = False
-
-
-ROW_COLUMNS = (
-    RowColumn(lambda found, rows: found.table.ids[rows].tolist(), "id", "id"),
-    RowColumn(lambda found, rows: found.labels[rows].tolist(), "label", "label"),
-    RowColumn(lambda found, rows: found.predictions[rows].tolist(), "prediction", "predicted"),
-    RowColumn(lambda found, rows: found.suspicion.trust[rows], "trust", "trust", True),
-    RowColumn(
-        lambda found, rows: found.suspicion.agreement[rows], "agreement", "agree-\nment", True
-    ),
-    RowColumn(lambda found, rows: [n or "" for n in found.group_numbers[rows]], "group", None),
-    RowColumn(lambda found, rows: found.suspicion.weight[rows], "weight", "weight", True),
-    RowColumn(lambda found, rows: _reasons(found, rows), None, "features against\nthe label"),
-)
-
-
-def _reasons(findings: Findings, rows: NDArray[np.intp]) -> Iterable[str]:
-    names = findings.table.feature_names
-    return (", ".join(names[j] for j in findings.reasons(int(row))) for row in rows)
-
-
 def suspects_table(findings: Findings, limit: int) -> list[Column]:
     """The least trusted rows, the most suspicious first."""
-    rows, align = findings.suspects[:limit], {True: ">", False: "<"}
+    rows = findings.suspects[:limit]
+    numbers = {
+        "trust": findings.suspicion.trust,
+        "agree-\nment": findings.suspicion.agreement,
+        "weight": findings.suspicion.weight,
+    }
+    names = findings.table.feature_names
+    reasons = [", ".join(names[j] for j in findings.reasons(int(row))) for row in rows]
     return [
-        Column(column.title, list(_cells(column, findings, rows, ".2f")), align[column.is_number])
-        for column in ROW_COLUMNS
-        if column.title is not None
+        Column("id", [str(value) for value in findings.table.ids[rows].tolist()], "<"),
+        Column("label", [str(value) for value in findings.labels[rows].tolist()], "<"),
+        Column("predicted", [str(value) for value in findings.predictions[rows].tolist()], "<"),
+        *(Column(title, [f"{v:.2f}" for v in values[rows]]) for title, values in numbers.items()),
+        Column("features against\nthe label", reasons, "<"),
     ]
 
 
@@ -81,13 +49,6 @@ def save_rows(audit: Audit, path: str | Path, *, raw_csv: bool = False) -> None:
 def _written(value: Any) -> str:
     # Nine digits: enough that no two rows tie by rounding alone.
     return f"{value:.9g}" if isinstance(value, np.floating) else str(value)
-
-
-def _cells(
-    column: RowColumn, findings: Findings, rows: NDArray[np.intp], digits: str
-) -> Iterator[str]:
-    for value in column.values(findings, rows):
-        yield format(value, digits) if column.is_number else str(value)
 
 
 # -- what an audit says ------------------------------------------------------------------------

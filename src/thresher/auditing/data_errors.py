@@ -156,7 +156,8 @@ def _chance_of_unit(values: FloatArray, n_rows: int) -> FloatArray:
     spread = max(float(parts[0].std() + parts[1].std()), 0.1)
     is_unit = apart > UNIT_DECADES and apart > UNIT_SPREADS * spread
     chance = np.ones(sizes.size)
-    if is_unit and parts[1].size <= MOST_OF_UNIT * n_rows:
+    n_above = parts[1].size
+    if is_unit and n_above <= min(MOST_OF_UNIT * n_rows, sizes.size / 2):
         chance[order[split + 1 :]] = UNIT_CHANCE
     return chance
 

@@ -50,8 +50,8 @@ class View:
     ----------
     name : of the model
     scores : (n,) log odds of the second label
-    error : share of the labels that it does not predict; rows count by their trust, and equal rows
-        as one
+    error : share of the labels that it does not predict; equal rows count as one
+    trusted_error : the same, and rows count by their trust
     by_scores : wrong labels, as the scores alone tell them
     by_signs : wrong labels, as the scores, lost trust and unusual rows together tell them
     """
@@ -59,6 +59,7 @@ class View:
     name: str
     scores: FloatArray
     error: float
+    trusted_error: float
     by_scores: WrongLabels
     by_signs: WrongLabels
 
@@ -85,9 +86,16 @@ def look_at_labels(
     gate = np.column_stack([-np.log1p(-odd) / np.log(signs.size + 1), 1 - trust])
     views = []
     for name, scores in _held_out(rows, signs, weights, groups, seed):
-        error = weighted_error((scores > 0) != (signs > 0), signs, trust * once)
-        by_scores = wrong_labels(scores, signs, gate[:, :0], once)
-        views.append(View(name, scores, error, by_scores, wrong_labels(scores, signs, gate, once)))
+        is_wrong = (scores > 0) != (signs > 0)
+        view = View(
+            name,
+            scores,
+            error=weighted_error(is_wrong, signs, once),
+            trusted_error=weighted_error(is_wrong, signs, trust * once),
+            by_scores=wrong_labels(scores, signs, gate[:, :0], once),
+            by_signs=wrong_labels(scores, signs, gate, once),
+        )
+        views.append(view)
     return tuple(views)
 
 

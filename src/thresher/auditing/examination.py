@@ -57,16 +57,8 @@ class Findings:
 
     @property
     def n_planted(self) -> int:
-        """How many of the suspects look planted: those with a weight below 0.1."""
-        return int((self.suspicion.weight[self.suspects] < LOOKS_PLANTED).sum())
-
-    @property
-    def group_numbers(self) -> NDArray[np.intp]:
-        """(n,) the group of each row, from 1 for the largest; 0 for none."""
-        numbers = np.zeros(self.table.n_rows, dtype=np.intp)
-        for number, group in enumerate(self.groups, 1):
-            numbers[group.rows] = number
-        return numbers
+        """How many rows look planted: those with a weight below 0.1, also beyond the suspects."""
+        return int((self.suspicion.weight < LOOKS_PLANTED).sum())
 
     @property
     def chosen(self) -> PathPoint:
@@ -122,6 +114,7 @@ def examine(
     name: str = "table",
     noise_rate: float = 0.05,
     sparsities: Sequence[int | str] | str = "auto",
+    final_fit: str = "auto",
     seed: int = 0,
     verbose: bool = False,
 ) -> Findings:
@@ -133,6 +126,7 @@ def examine(
     name : of the table, for reports
     noise_rate : share of the rows that may be planted
     sparsities : numbers of features to choose from, by cross-validation on trusted rows, or "auto"
+    final_fit : as in `HalfspaceClassifier`
     seed : random seed
     verbose : whether to show a progress bar
 
@@ -157,6 +151,7 @@ def examine(
     classifier = HalfspaceClassifierCV(
         sparsities=sparsities,
         noise_rates=(noise_rate,),
+        final_fit=final_fit,
         cv=N_FOLDS,
         random_state=seed,
         verbose=verbose,

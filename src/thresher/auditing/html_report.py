@@ -7,6 +7,7 @@ from typing import Any
 
 from thresher.auditing import contents
 from thresher.auditing.examination import LOOKS_PLANTED, Findings
+from thresher.auditing.examples import examples_of
 from thresher.auditing.preparation_report import preparation_table
 from thresher.auditing.table_audit import Audit
 from thresher.displays import FeaturesDisplay, PhasesDisplay, TrustDisplay
@@ -63,6 +64,10 @@ def _key_figures(findings: Findings) -> Html:
         (f"{point.balanced_error:.1%}", "balanced held-out error"),
         (f"{findings.n_planted:,}", f"rows look planted (weight below {LOOKS_PLANTED})"),
     ]
+    return _cards(figures)
+
+
+def _cards(figures: Sequence[tuple[str, str]]) -> Html:
     cards = (element("div", element("b", value), element("span", name)) for value, name in figures)
     return element("div", *cards, class_="figures")
 
@@ -74,15 +79,16 @@ def _answer(audit: Audit) -> Iterable[Html]:
     first, *others = audit.sentences()
     yield element("p", element("strong", first))
     yield from (element("p", sentence) for sentence in others)
-    distinct = audit.distinct_suspects
-    if distinct.size:
-        yield element("h2", "The most suspicious rows")
-        shown = contents.suspicious_rows_table(audit, distinct[:MAX_ROWS])
-        yield _shown(shown, label="most suspicious rows")
-        suspects = audit.suspicions.suspects
-        ids = ", ".join(str(value) for value in audit.findings.table.ids[suspects].tolist())
-        summary = element("summary", f"All {suspects.size:,} ids, most suspicious first")
-        yield element("details", summary, element("p", ids))
+    suspects = audit.suspicions.suspects
+    figures = [
+        (f"{suspects.size:,} of {audit.findings.table.n_rows:,}", "rows are suspects"),
+        (f"{len(audit.alike):,}", "groups of them stand out alike"),
+        (f"{len(audit.data.errors):,}", "columns with data errors"),
+        (f"{audit.best_view.error:.1%}", "held-out error of the best model"),
+    ]
+    yield _cards(figures)
+    if suspects.size:
+        yield from _suspicious(audit)
     if audit.data.errors:
         yield element("h2", "Data errors")
         yield _shown(contents.data_errors_table(audit), label="data errors")
@@ -95,6 +101,29 @@ def _answer(audit: Audit) -> Iterable[Html]:
     if said := contents.describe_repeated(audit):
         yield element("h2", "Repeated rows")
         yield element("p", said)
+
+
+def _suspicious(audit: Audit) -> Iterable[Html]:
+    table = audit.findings.table
+    yield element("h2", "Examples beside typical rows")
+    for example in examples_of(audit):
+        copies = f", {example.n_copies:,} copies" if example.n_copies > 1 else ""
+        label = audit.findings.labels[example.row]
+        yield element("h3", f"Row {table.ids[example.row]}, labeled {label}{copies}")
+        yield element("p", audit.reason(example.row).partition("; ")[0])
+        facts = [
+            (name, f"{value} (typical with this label: {typical})")
+            for name, value, typical in example.values
+        ]
+        yield html.definitions(facts)
+    distinct = audit.distinct_suspects
+    yield element("h2", "The most suspicious rows")
+    shown = contents.suspicious_rows_table(audit, distinct[:MAX_ROWS])
+    yield _shown(shown, label="most suspicious rows")
+    suspects = audit.suspicions.suspects
+    ids = ", ".join(str(value) for value in table.ids[suspects].tolist())
+    summary = element("summary", f"All {suspects.size:,} ids, most suspicious first")
+    yield element("details", summary, element("p", ids))
 
 
 # -- the parts ---------------------------------------------------------------------------------
@@ -170,12 +199,20 @@ def _settings(findings: Findings) -> list[tuple[str, str]]:
 def _shown(columns: Sequence[Column], *, label: str) -> Html:
     words = [j for j, column in enumerate(columns) if column.align == "<"]
     lines = zip(*(column.cells for column in columns))
+    titles = [column.title.replace("-\n", "") for column in columns]
+    names = [" ".join(title.split()) for title in titles]  # beside the cells on a narrow screen
     rows = (
-        element("tr", *(html.cell("td", text, j in words) for j, text in enumerate(line)))
+        element(
+            "tr",
+            *(
+                html.cell("td", text, j in words, data_label=name)
+                for j, (text, name) in enumerate(zip(line, names))
+            ),
+        )
         for line in lines
     )
-    titles = [column.title.replace("-\n", "") for column in columns]
-    return html.table(titles, [element("tbody", *rows)], label=label, words=words)
+    body = element("tbody", *rows, class_="stack")
+    return html.table(titles, [body], label=label, words=words)
 
 
 # -- pictures ----------------------------------------------------------------------------------

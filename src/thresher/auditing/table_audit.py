@@ -166,8 +166,8 @@ class Audit:
 
     @property
     def best_view(self) -> View:
-        """What the model with the smallest held-out error says."""
-        return min(self.views, key=lambda view: view.error)
+        """What the model says that predicts trusted rows best."""
+        return min(self.views, key=lambda view: view.trusted_error)
 
     @property
     def predicted(self) -> NDArray[Any]:
@@ -246,12 +246,12 @@ class Audit:
         error, constant = f"{view.error:.1%}", f"{self.constant_error:.1%}"
         if not self.suspicions.can_tell:
             return (
-                "Cannot tell whether labels are wrong: on trusted rows it has not seen, the best "
+                "Cannot tell whether labels are wrong: on rows it has not seen, the best "
                 f"model (a {view.name}) has an error of {error}, hardly better than {constant} for "
                 "always predicting the commoner label."
             )
         return (
-            f"On trusted rows it has not seen, the best model (a {view.name}) has an error of "
+            f"On rows it has not seen, the best model (a {view.name}) has an error of "
             f"{error}; always predicting the commoner label has {constant}."
         )
 
@@ -334,6 +334,8 @@ def audit_table(
     else:
         told = check_noise_rate(noise_rate)
         rate = NoiseRate(told, told, told, f"noise_rate={told:g} was given, not estimated.")
+    # Not "auto", which would learn from every fold: the model is not what an audit is about.
+    options = {"final_fit": "penalized", **options}
     findings = auditing.examine(table, noise_rate=told, seed=seed, **options)
     classifier = findings.classifier
     signs = np.where(findings.labels == classifier.classes_[1], 1.0, -1.0)

@@ -12,7 +12,9 @@ from thresher.validation import FloatArray
 
 SUSPECT = 0.5  # suspicion from which a row is named
 HARDLY_BETTER = 0.85  # of a constant's error: a model with more says nothing about labels
-SURE_BY_SCORES = 6.0  # evidence of wrong labels from which rows are named
+# Evidence of wrong labels from which rows are named. No curve fits a model's scores perfectly, and
+# the more rows there are, the more that shows.
+SURE_BY_SCORES, SURE_PER_ROW = 6.0, 0.005
 SURE_BY_SIGNS = 0.07  # evidence per row that lost trust and unusual values add to it
 MANY_COPIES = 5  # of a row with a wrong label, which are named in any case
 DOUBTFUL = 0.499  # what a probability counts otherwise
@@ -78,7 +80,7 @@ def weigh(
     steers, disagrees = np.zeros(trust.size), np.zeros(trust.size)
     for view in views:
         scores, signs = view.by_scores, view.by_signs
-        is_sure = (scores.evidence > SURE_BY_SCORES) | is_copied
+        is_sure = (scores.evidence > SURE_BY_SCORES + SURE_PER_ROW * trust.size) | is_copied
         disagrees = np.maximum(disagrees, _counted(scores.probability, can_tell & is_sure))
         is_clear = signs.evidence - scores.evidence > SURE_BY_SIGNS * trust.size
         steers = np.maximum(steers, lost * _counted(signs.probability, can_tell and is_clear))
