@@ -127,7 +127,11 @@ def by_audit(X: Any, y: Any, seed: int) -> tuple[Any, Record]:
 
 def by_cleanlab(X: Any, y: Any, seed: int, model: Any = None) -> tuple[Any, Record]:
     """Confident learning, with held-out probabilities of a scaled logistic regression."""
-    model = model or make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
+    model = (
+        model
+        if model is not None
+        else make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
+    )
     labels = np.unique(y, return_inverse=True)[1]
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
     shares = cross_val_predict(model, X, labels, cv=folds, method="predict_proba")

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from thresher.auditing.data_errors import CODE, FAR_OUT, STUCK, find_data_errors
-from thresher.auditing.tails import chance_of_tails
+from thresher.auditing.tails import find_tails
 
 N, D = 400, 6
 DRAWS = {
@@ -95,10 +95,10 @@ def test_each_likely_row_belongs_to_an_error() -> None:
 
 def test_the_chance_of_a_value_falls_with_its_distance() -> None:
     values = np.append(np.random.default_rng(0).normal(size=300), [10.0, 100.0, 1000.0])
-    chance = chance_of_tails(values, 0.0)
+    chance = find_tails(values, 0.0).chance
     assert chance[-1] < chance[-2] < chance[-3] <= 1
     assert chance[:300].min() > 0.2
 
 
 def test_a_side_with_few_values_says_nothing() -> None:
-    assert (chance_of_tails(np.arange(10.0), 4.5) == 1).all()
+    assert (find_tails(np.arange(10.0), 4.5).chance == 1).all()

@@ -13,7 +13,7 @@ from thresher.auditing.examination import LOOKS_PLANTED, Findings, remaining_var
 from thresher.auditing.suspects import Group
 from thresher.auditing.table_audit import PROBLEMS, Audit
 from thresher.files import write_csv
-from thresher.rendering.text import Column
+from thresher.rendering.text import Column, plain_number
 from thresher.validation import is_sparse
 from thresher.wording import count, visible
 
@@ -73,7 +73,7 @@ def data_errors_table(audit: Audit) -> list[Column]:
     """The columns in which values are wrong, and how."""
     errors, table = audit.data.errors, audit.findings.table
     examples = [
-        "" if error.column < 0 else f"{float(table.X[error.rows[0], error.column]):.6g}"
+        "" if error.column < 0 else plain_number(float(table.X[error.rows[0], error.column]))
         for error in errors
     ]
     return [

@@ -1,20 +1,22 @@
 """Plain data errors: values that do not belong where they stand, whatever the label says."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from thresher.auditing.suspects import Places, dense
-from thresher.auditing.tails import chance_of_tails
+from thresher.auditing.tails import Tails, find_tails
 from thresher.validation import FloatArray, Rows, is_sparse
 
 MIN_CELLS = 20  # nonzero ones of a column that is looked at
 MIN_VALUES = 5  # distinct ones
 LEAST_TESTS = 20  # that each chance is multiplied by
+LIKELY, DOUBTFUL = 0.5, 0.499  # an error from there on; the most that anything else has
 MIN_REPEATS = 3  # of a value that stands for a missing one
 MIN_RUN = 5  # equal cells below each other
 MOST_TIES = 0.1  # share of other cells that are equal to the next one, or to the run's
@@ -38,14 +40,19 @@ class ColumnError:
     column : of the table; -1 if the error is in no single column
     problem : what is wrong with them
     rows : their positions
-    chance : (rows.size,) how many such cells are expected in a column without errors, for each
-        that is seen
+    tails : of these cells: how many are expected in a column without errors, for each that is
+        seen, and how surprising so many are
     """
 
     column: int
     problem: str
     rows: Places
-    chance: FloatArray
+    tails: Tails
+
+    def part(self, is_part: NDArray[np.bool_]) -> "ColumnError":
+        """The error in some of its rows."""
+        tails = Tails(self.tails.chance[is_part], self.tails.surprise[is_part])
+        return replace(self, rows=self.rows[is_part], tails=tails)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +61,8 @@ class DataErrors:
 
     Parameters
     ----------
-    probability : (n,) from 0 to 1; above ½ the error is more likely than chance, in all columns
+    probability : (n,) from 0 to 1; from ½ on, the error is more likely than chance in all columns,
+        and below, it is an order of rows that are far out together
     errors : the errors that are likely, the most rows first
     worst : (n,) the error to which the probability of a row belongs; -1 for none
     """
@@ -86,41 +94,37 @@ def find_data_errors(X: Rows) -> DataErrors:
     n_rows, n_columns = X.shape
     n_tests = max(n_columns, LEAST_TESTS)
     least, worst = np.full(n_rows, 1.0), np.full(n_rows, -1, dtype=np.intp)
-    candidates: list[ColumnError] = []
-    for error in _candidates(X):
-        better = error.chance < least[error.rows]
-        least[error.rows[better]], worst[error.rows[better]] = error.chance[better], len(candidates)
-        candidates.append(error)
-    probability = 1 / (1 + n_tests * least)
-    kept: list[ColumnError] = []
-    place = np.full(len(candidates) + 1, -1, dtype=np.intp)
+    doubt, candidates = np.full(n_rows, 1.0), list(_candidates(X))
     for number, error in enumerate(candidates):
-        is_likely = probability[error.rows] > 0.5
-        own = is_likely & (worst[error.rows] == number)
-        if own.any():
-            place[number] = len(kept)
-            kept.append(
-                ColumnError(error.column, error.problem, error.rows[own], error.chance[own])
-            )
-    order = sorted(range(len(kept)), key=lambda i: -kept[i].rows.size)
-    rank = np.full(len(kept) + 1, -1, dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    return DataErrors(probability, tuple(kept[i] for i in order), rank[place[worst]])
+        rows, chance, surprise = error.rows, error.tails.chance, error.tails.surprise
+        worst[rows[chance < least[rows]]] = number
+        least[rows] = np.minimum(least[rows], chance)
+        doubt[rows] = np.minimum(doubt[rows], chance + n_tests * surprise)
+    probability = 1 / (1 + n_tests * least)
+    is_likely = probability >= LIKELY
+    errors = [
+        error.part(is_likely[error.rows] & (worst[error.rows] == number))
+        for number, error in enumerate(candidates)
+    ]
+    order = sorted(range(len(errors)), key=lambda number: -errors[number].rows.size)
+    kept = tuple(errors[number] for number in order if errors[number].rows.size)
+    rank = np.full(len(errors) + 1, -1, dtype=np.intp)
+    rank[order[: len(kept)]] = np.arange(len(kept))
+    doubtful = DOUBTFUL * (0.98 * (1 - doubt) + 0.02 * (1 - least))  # no ties
+    return DataErrors(np.where(is_likely, probability, doubtful), kept, rank[worst])
 
 
 def _candidates(X: Rows) -> Iterator[ColumnError]:
     for column, rows, values in _columns(X):
-        median = float(np.median(values))
-        chance = np.minimum(chance_of_tails(values, median), _chance_of_unit(values, X.shape[0]))
-        is_out = chance < 1
-        yield ColumnError(column, FAR_OUT, rows[is_out], chance[is_out])
-        yield from _placeholder(column, rows, values, chance)
+        tails, is_unit = find_tails(values, float(np.median(values))), _unit(values, X.shape[0])
+        if is_unit.any():
+            tails = Tails(*(np.where(is_unit, UNIT_CHANCE, t) for t in astuple(tails)))
+        yield ColumnError(column, FAR_OUT, rows, tails).part(tails.chance < 1)
+        yield from _placeholder(column, rows, values, tails)
     if not is_sparse(X):
         yield from _stuck(X)
     if X.shape[1] <= MOST_COLUMNS and 2 <= X.shape[1] < X.shape[0]:
-        chance = _chance_of_combination(dense(X))
-        rows = np.flatnonzero(chance < 1)
-        yield ColumnError(-1, ODD, rows, chance[rows])
+        yield _odd(dense(X))
 
 
 def _columns(X: Rows) -> Iterator[tuple[int, Places, FloatArray]]:
@@ -138,8 +142,8 @@ def _columns(X: Rows) -> Iterator[tuple[int, Places, FloatArray]]:
             yield column, rows.astype(np.intp), values
 
 
-def _chance_of_unit(values: FloatArray, n_rows: int) -> FloatArray:
-    """Small for values that are about as much larger than the others as a wrong unit makes them.
+def _unit(values: FloatArray, n_rows: int) -> NDArray[np.bool_]:
+    """Which values are about as much larger than the others as a wrong unit makes them.
 
     The sizes of the values, as logarithms, are split in two where the parts vary least. Values of
     one kind are never split into parts that lie as far from each other as is asked for here.
@@ -155,15 +159,14 @@ def _chance_of_unit(values: FloatArray, n_rows: int) -> FloatArray:
     apart = float(high[split] - low[split])
     spread = max(float(parts[0].std() + parts[1].std()), 0.1)
     is_unit = apart > UNIT_DECADES and apart > UNIT_SPREADS * spread
-    chance = np.ones(sizes.size)
-    n_above = parts[1].size
-    if is_unit and n_above <= min(MOST_OF_UNIT * n_rows, sizes.size / 2):
-        chance[order[split + 1 :]] = UNIT_CHANCE
-    return chance
+    is_few = parts[1].size <= min(MOST_OF_UNIT * n_rows, sizes.size / 2)
+    is_above = np.zeros(sizes.size, dtype=bool)
+    is_above[order[split + 1 :]] = is_unit and is_few
+    return is_above
 
 
 def _placeholder(
-    column: int, rows: Places, values: FloatArray, chance: FloatArray
+    column: int, rows: Places, values: FloatArray, tails: Tails
 ) -> Iterator[ColumnError]:
     """A value outside of all others that is repeated, or a usual code, as if it meant "missing"."""
     distinct, counts = np.unique(values, return_counts=True)
@@ -175,7 +178,8 @@ def _placeholder(
         if own.size < (1 if is_code else MIN_REPEATS) or gap <= CODE_GAP * usual:
             continue
         factor = _share_of_ties(counts, place) ** (own.size - 1) * (CODE_CHANCE if is_code else 1)
-        yield ColumnError(column, CODE, rows[own], np.minimum(chance[own], 0.5) * factor)
+        chance = np.minimum(tails.chance[own], 0.5) * factor
+        yield ColumnError(column, CODE, rows[own], Tails(chance, chance))
 
 
 def _share_of_ties(counts: Places, place: int) -> float:
@@ -205,11 +209,11 @@ def _stuck(X: FloatArray) -> Iterator[ColumnError]:
         n_ties = int(is_tied[:, column].sum()) - (run.size - 1)
         share = max(n_same, n_ties, 1) / n_others
         if share <= MOST_TIES:
-            chance = min(values.size * share ** (run.size - 1), 1.0)
-            yield ColumnError(int(column), STUCK, run, np.full(run.size, chance))
+            chance = np.full(run.size, min(values.size * share ** (run.size - 1), 1.0))
+            yield ColumnError(int(column), STUCK, run, Tails(chance, chance))
 
 
-def _chance_of_combination(X: FloatArray) -> FloatArray:
+def _odd(X: FloatArray) -> ColumnError:
     """How far each row is from what correlations between the columns lead to expect.
 
     By the Mahalanobis distance of the columns' normal scores, so that no column's scale matters.
@@ -219,5 +223,6 @@ def _chance_of_combination(X: FloatArray) -> FloatArray:
     scores /= np.maximum(scores.std(axis=0), 1e-9)
     precision = np.linalg.inv(scores.T @ scores / len(X) + RIDGE * np.eye(scores.shape[1]))
     distance = np.sqrt(np.einsum("ij,jk,ik->i", scores, precision, scores))
-    chance = chance_of_tails(distance, float(np.median(distance)))
-    return np.where(distance > np.median(distance), chance, 1.0)
+    median = float(np.median(distance))
+    found = ColumnError(-1, ODD, np.arange(len(X)), find_tails(distance, median))
+    return found.part((distance > median) & (found.tails.chance < 1))

@@ -7,6 +7,7 @@ import numpy as np
 
 from thresher.auditing.suspects import Places, dense
 from thresher.auditing.table_audit import Audit
+from thresher.rendering.text import plain_number
 
 N_EXAMPLES, N_VALUES = 5, 4
 
@@ -61,4 +62,4 @@ def _values(audit: Audit, row: int) -> Iterator[tuple[str, str, str]]:
 
 def _shown(value: float, is_mark: bool) -> str:
     """A number, or yes and no for the marks that categories become."""
-    return ("yes" if value else "no") if is_mark else f"{value:.6g}"
+    return ("yes" if value else "no") if is_mark else plain_number(value)

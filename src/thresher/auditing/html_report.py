@@ -28,15 +28,16 @@ def save_report(found: Findings | Audit, path: str | Path) -> None:
 def make_page(found: Findings | Audit) -> str:
     """The page about a model, or about an audit: that opens with the answer."""
     findings = found.findings if isinstance(found, Audit) else found
-    answer = list(_answer(found)) if isinstance(found, Audit) else []
+    assumed = f"{SUMMARY} {100 * findings.chosen.noise_rate:.3g}% of the rows are planted."
+    title, summary = element("h2", "The model"), element("p", assumed)
+    if isinstance(found, Audit):
+        opening = [*_answer(found), title, summary, *_model(findings)]
+    else:
+        opening = [summary, _key_figures(findings), title, *_model(findings)]
+        opening += [element("h2", "The least trusted rows"), *_suspects(findings)]
     parts = [
         element("h1", findings.name),
-        *answer,
-        element("p", f"{SUMMARY} {100 * findings.chosen.noise_rate:.3g}% of the rows are planted."),
-        _key_figures(findings),
-        element("h2", "The model"),
-        *_model(findings),
-        *([] if answer else [element("h2", "The least trusted rows"), *_suspects(findings)]),
+        *opening,
         element("h2", "What is assumed, proven and not proven"),
         *(
             join([element("h3", title), element("ul", *(element("li", text) for text in texts))])

@@ -18,6 +18,7 @@ from thresher.auditing.frames import FrameMaker, rows_of, table_in_memory
 from thresher.auditing.suspects import Group, Places, find_groups
 from thresher.auditing.verdict import SUSPECT, Suspicions, weigh
 from thresher.estimators import NoiseRate, estimate_noise_rate
+from thresher.rendering.text import plain_number
 from thresher.table_files import LabeledTable
 from thresher.validation import check_noise_rate, seed_from
 from thresher.wording import count, some
@@ -198,7 +199,7 @@ class Audit:
         error = self.data.errors[self.data.worst[row]]
         if error.column < 0:
             return PROBLEMS[error.problem]
-        value = f"{float(self.findings.table.X[row, error.column]):.6g}"
+        value = plain_number(float(self.findings.table.X[row, error.column]))
         return f"{self.column_name(error.column)} = {value}: {PROBLEMS[error.problem]}"
 
     def column_name(self, column: int) -> str:
@@ -312,6 +313,7 @@ def audit(
     table = table_in_memory(X, y)
     return audit_table(
         table,
+        name="Audit of a table",
         noise_rate=noise_rate,
         sparsities=sparsities,
         seed=seed_from(random_state),

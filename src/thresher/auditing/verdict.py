@@ -17,7 +17,7 @@ HARDLY_BETTER = 0.85  # of a constant's error: a model with more says nothing ab
 SURE_BY_SCORES, SURE_PER_ROW = 6.0, 0.005
 SURE_BY_SIGNS = 0.07  # evidence per row that lost trust and unusual values add to it
 MANY_COPIES = 5  # of a row with a wrong label, which are named in any case
-DOUBTFUL = 0.499  # what a probability counts otherwise
+DOUBTFUL, LEAST_SURE = 0.499, 0.1  # what a probability counts otherwise, at most and at least
 MOST_REPEATED = 0.1  # share of repeated rows beyond which repeating is the table's nature
 REPEATED = 0.3  # suspicion of a repeated row
 
@@ -62,9 +62,9 @@ def weigh(
 ) -> Suspicions:
     """How suspicious each row is.
 
-    A probability of a wrong label counts half if there is no good evidence of wrong labels in the
-    whole table: then no row is named, and the order of the rows stays. So it does if the models
-    hardly predict better than a constant.
+    A probability of a wrong label counts less than half if there is no good evidence of wrong
+    labels in the whole table: then no row is named, and the order of the rows stays. So it does if
+    the models hardly predict better than a constant.
 
     Parameters
     ----------
@@ -80,15 +80,20 @@ def weigh(
     steers, disagrees = np.zeros(trust.size), np.zeros(trust.size)
     for view in views:
         scores, signs = view.by_scores, view.by_signs
-        is_sure = (scores.evidence > SURE_BY_SCORES + SURE_PER_ROW * trust.size) | is_copied
-        disagrees = np.maximum(disagrees, _counted(scores.probability, can_tell & is_sure))
-        is_clear = signs.evidence - scores.evidence > SURE_BY_SIGNS * trust.size
-        steers = np.maximum(steers, lost * _counted(signs.probability, can_tell and is_clear))
+        sure = scores.evidence / (SURE_BY_SCORES + SURE_PER_ROW * trust.size)
+        clear = (signs.evidence - scores.evidence) / (SURE_BY_SIGNS * trust.size)
+        disagrees = np.maximum(disagrees, _counted(scores.probability, sure, can_tell, is_copied))
+        steers = np.maximum(steers, lost * _counted(signs.probability, clear, can_tell))
     is_repeated = counts > 1
     is_nature = is_repeated.mean() > MOST_REPEATED
     repeated = np.where(is_repeated & (not is_nature), REPEATED, 0.0)
     return Suspicions(steers, disagrees, data.probability, repeated, can_tell)
 
 
-def _counted(probability: FloatArray, is_sure: Any) -> FloatArray:
-    return np.where(is_sure, probability, DOUBTFUL * probability)
+def _counted(
+    probability: FloatArray, sure: float, can_tell: bool, is_sure: Any = False
+) -> FloatArray:
+    """The probability if there is good evidence of wrong labels; else less, in the same order."""
+    share = DOUBTFUL * min(max(sure, LEAST_SURE), 1.0)
+    named = np.where(is_sure | (sure > 1), 1.0, share)
+    return probability * (named if can_tell else share)

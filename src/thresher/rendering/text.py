@@ -93,6 +93,17 @@ def rate(value: float | None) -> str:
     return f"{value:.1e}" if 0 < value < 0.0005 else f"{value:.4f}"
 
 
+def plain_number(value: float) -> str:
+    """A number with six digits, and a large one without an exponent.
+
+    Examples
+    --------
+    >>> plain_number(0.0128461538), plain_number(1299000.0), plain_number(1e20)
+    ('0.0128462', '1,299,000', '1e+20')
+    """
+    return f"{value:,.0f}" if 1e6 <= abs(value) < 1e15 else f"{value:.6g}"
+
+
 def decimals(n_digits: int) -> Callable[[float | None], str]:
     """A function that formats numbers with this many decimals.
 
