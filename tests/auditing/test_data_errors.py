@@ -64,6 +64,13 @@ def test_a_placeholder_is_found_wherever_it_stands() -> None:
     assert found.errors[0].problem == CODE
 
 
+def test_a_code_of_another_sign_is_found_where_it_is_not_far_outside() -> None:
+    X = clean()
+    X[:, 1] *= 1000
+    X[[3, 77, 150, 320], 1] = -999
+    assert named(X) == [3, 77, 150, 320]
+
+
 def test_a_value_that_is_stuck_within_the_range_is_found() -> None:
     X = clean()
     X[100:112, 5] = 4.0

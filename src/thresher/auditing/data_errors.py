@@ -175,7 +175,10 @@ def _placeholder(
         own = np.flatnonzero(values == value)
         others = np.abs(np.delete(values, own) - np.median(values))
         gap, usual = abs(value - distinct[next_]), float(np.quantile(others, 0.9))
-        if own.size < (1 if is_code else MIN_REPEATS) or gap <= CODE_GAP * usual:
+        is_apart = gap > CODE_GAP * usual
+        # A code need only be outside of the others, and of another sign than all of them.
+        is_other_sign = is_code and value < 0 <= distinct[next_] and own.size >= MIN_REPEATS
+        if own.size < (1 if is_code else MIN_REPEATS) or not (is_apart or is_other_sign):
             continue
         factor = _share_of_ties(counts, place) ** (own.size - 1) * (CODE_CHANCE if is_code else 1)
         chance = np.minimum(tails.chance[own], 0.5) * factor
