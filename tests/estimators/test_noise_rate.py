@@ -53,8 +53,17 @@ def test_the_message_says_what_was_seen_and_what_cannot_be():
 
 
 def test_a_fit_withstands_the_upper_end_within_limits():
-    rates = [NoiseRate.of(h / 2, 0.0, h).to_withstand for h in (0.001, 0.1, 0.6)]
-    assert rates == [LEAST, 0.1, 0.4]
+    seen = [NoiseRate.of(high / 2, high / 3, high) for high in (0.001, 0.1, 0.6)]
+    assert [rate.to_withstand for rate in seen] == [LEAST, 0.1, 0.4]
+    assert NoiseRate.of(0.1, 0.0, 0.3).to_withstand == 0.05
+
+
+def test_labels_drawn_by_coin_are_called_unpredictable():
+    X, _ = table()
+    found = estimate_noise_rate(X, np.random.default_rng(1).integers(0, 2, 400))
+    assert "can hardly be predicted" in found.message
+    assert found.low == 0
+    assert "hardly" not in estimate_noise_rate(*table()).message
 
 
 def test_sparse_rows_and_their_dense_form_are_both_taken():

@@ -9,10 +9,11 @@ from thresher.estimators.halfspace import HalfspaceClassifier
 def estimate_noise_rate(X: Any, y: Any, *, random_state: Any = 0) -> NoiseRate:
     """The share of rows that contradict the others, with an interval.
 
-    A `HalfspaceClassifier` that withstands 25% of planted rows is fitted. Near its boundary, honest
-    rows are on the wrong side often, and the farther away, the more rarely: a logistic curve fitted
-    to rows near the boundary says how many to expect far away. Those in excess of that are counted.
-    The interval covers three borders between near and far, and chance.
+    A `HalfspaceClassifier` that withstands 40% of planted rows says which rows to trust, and
+    penalized fits to trusted rows say on which side of the boundary held-out rows lie. Near the
+    boundary, honest rows are often on the wrong side, and the farther away, the more rarely: a
+    logistic curve fitted to rows near the boundary says how many to expect far away. Those in
+    excess of that are counted. The interval covers three borders between near and far, and chance.
 
     Parameters
     ----------
