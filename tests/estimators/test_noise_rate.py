@@ -18,7 +18,8 @@ def table(n_planted=0, n_rows=400, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_rows, 5))
     y = np.where(X[:, 0] + X[:, 1] + 0.3 * rng.standard_normal(n_rows) > 0, "yes", "no")
-    X[:n_planted], y[:n_planted] = [3, 3, 0, 0, 0], "no"
+    X[:n_planted] = [3, 3, 0, 0, 0] + 0.1 * rng.standard_normal((n_planted, 5))
+    y[:n_planted] = "no"
     return X, y
 
 
@@ -85,7 +86,7 @@ def test_misuse_is_refused_as_in_fit():
 
 
 def test_a_classifier_without_a_noise_rate_estimates_it():
-    X, y = table(40, n_rows=200)
+    X, y = table(20, n_rows=200)
     how = {"final_fit": "penalized", "random_state": 0}
     model = HalfspaceClassifier(2, noise_rate=None, **how).fit(X, y)
     found = estimate_noise_rate(X, y)

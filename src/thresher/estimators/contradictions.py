@@ -22,7 +22,8 @@ from thresher.validation import FloatArray, Rows
 # Of the fit that finds the first trust.
 WARY = {"sparsity": "auto", "noise_rate": 0.4, "final_fit": "hinge"}
 N_ROUNDS = 3  # of penalized fits to the rows that do not contradict
-PENALTY, MOST_STEPS = 0.01, 200  # C and iterations of these fits
+LEAST_C, LEAST_TOTAL_C = 0.01, 3.0  # of these fits: of a row, and of all rows
+MOST_STEPS = 200
 MOST_ROWS = 10_000  # that one of them sees
 BORDERS = (0.75, 1.0, 1.25)  # between near and far, in median distances from the boundary
 DEVIATIONS = 1.645  # by which counts may be off, for 90%
@@ -71,12 +72,15 @@ class NoiseRate:
     def seen_by(cls, classifier: Any, X: Any, y: Any) -> Self:
         """The estimate from a `HalfspaceClassifier`, which is fitted warily; it stays as it is."""
         margins, shares = _margins(classifier, X, y)
-        remark = HARDLY if (margins < 0).mean() > NEARLY * shares.min() else ""
+        error = float((margins < 0).mean())
+        says_nothing = error > NEARLY * shares.min()
         excesses, errors = np.array(list(_excesses(margins))).T
         estimate = max(float(np.median(excesses)), 0.0)
         low = float((excesses - DEVIATIONS * errors).min()) - MODEL_ERROR
         high = float((excesses + DEVIATIONS * errors).max()) + MODEL_ERROR
-        return cls.of(estimate, max(low, 0.0), max(high, estimate), remark)
+        if says_nothing:  # every error could be a planted row
+            return cls.of(estimate, 0.0, max(high, error), HARDLY)
+        return cls.of(estimate, max(low, 0.0), max(high, estimate))
 
     @property
     def to_withstand(self) -> float:
@@ -124,7 +128,7 @@ def _held_out_margins(
         seen = fold.train[:: -(-fold.train.size // MOST_ROWS)]
         if np.unique(signs[seen]).size < 2:
             seen = fold.train
-        model = LogisticRegression(C=PENALTY, max_iter=MOST_STEPS)
+        model = LogisticRegression(C=max(LEAST_C, LEAST_TOTAL_C / seen.size), max_iter=MOST_STEPS)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # a rough fit is enough
             model.fit(rows[seen], signs[seen], sample_weight=weights[seen])
