@@ -16,7 +16,6 @@ from thresher.estimators.checks import check_table
 from thresher.estimators.folds import Fold, usual_folds
 from thresher.estimators.penalized import with_short_indices
 from thresher.estimators.screening import REACH
-from thresher.estimators.trust import keep_every_class
 from thresher.validation import FloatArray, Rows
 
 # Of the fit that finds the first trust.
@@ -105,7 +104,7 @@ def _margins(classifier: Any, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
         wary.fit(X, y)
     rows, labels = _scaled_rows(wary, check_table(wary, X)), column_or_1d(to_host(y))
     signs = np.where(labels == wary.classes_[1], 1.0, -1.0)
-    folds, weights = usual_folds(labels, seed=0), keep_every_class(wary.row_weights_, signs)
+    folds, weights = usual_folds(labels, seed=0), wary.row_weights_
     for _ in range(N_ROUNDS):
         margins = _held_out_margins(rows, signs, weights, folds)
         weights = (margins >= -float(np.median(np.abs(margins)))).astype(np.float64)

@@ -179,6 +179,8 @@ def _n_largest(ratio: float) -> int:
 
 def _shrunk_to_ratio(vectors: FloatArray, ratio: float) -> FloatArray:
     """S_t of each row, with the least t ≥ 0 at which ‖S_t‖₁ ≤ ratio·‖S_t‖₂."""
+    if vectors.shape[1] <= ratio**2:  # t is 0: the l1 radius never binds
+        return vectors
     magnitudes = np.abs(vectors)
     largest = magnitudes.max(axis=1, keepdims=True)
     n_top = _n_largest(ratio)
