@@ -71,7 +71,8 @@ def test_sparse_rows_and_their_dense_form_are_both_taken():
     X, y = table(40)
     X[np.abs(X) < 0.5] = 0
     for rows in (X, sp.csr_array(X)):
-        assert abs(estimate_noise_rate(rows, y.tolist()).estimate - 0.1) < 0.02
+        found = estimate_noise_rate(rows, y.tolist())
+        assert found.low <= 0.1 <= found.high < 0.15
 
 
 def test_the_caller_sees_no_warning_about_the_wary_fit(recwarn):
