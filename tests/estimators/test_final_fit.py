@@ -63,7 +63,8 @@ def test_a_choice_of_halfspaces_compares_them_by_the_trust_of_the_widest() -> No
     for point in chosen.path_:
         fits = ((HalfspaceClassifier(point.sparsity, 0.02, **options), fold) for fold in folds)
         errors = [result.error for result in fit_to_folds(fits, TABLE.X, TABLE.y, trust, None)]
-        assert point == PathPoint.of((point.sparsity, 0.02), errors, "hinge")
+        expected = PathPoint.of((point.sparsity, 0.02), errors, "hinge", point.balanced_error)
+        assert point == expected
 
 
 # -- penalized -------------------------------------------------------------------------------
