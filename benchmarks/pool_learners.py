@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from thresher import ActiveClassifier
-from thresher.estimators.penalized import l1_logistic
+from thresher.estimators.penalized import l1_logistic, with_short_indices
 from thresher.labeling import ErrorEstimate
 from thresher.labeling.questions import N_FIRST
 from thresher.simulate.poisoning import PoisonedSplit
@@ -99,7 +99,8 @@ class Rule:
 def scaled(X: Any, X_test: Any) -> tuple[Any, Any]:
     """Standardized columns; counts in sparse rows as they are, which was better on Reuters."""
     if is_sparse(X):
-        return X.astype(np.float64), X_test.astype(np.float64)
+        rows, test_rows = (with_short_indices(part.astype(np.float64)) for part in (X, X_test))
+        return rows, test_rows
     scaler = StandardScaler().fit(X)
     return scaler.transform(X), scaler.transform(X_test)
 

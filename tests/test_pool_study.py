@@ -22,9 +22,9 @@ BUDGETS = [30, 50]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A table of 200 rows."""
+    """A table of 120 rows, of which 93 make a pool with planted rows: one budget."""
     path = tmp_path_factory.mktemp("tables")
-    X = np.random.default_rng(0).normal(size=(200, 3))
+    X = np.random.default_rng(0).normal(size=(120, 3))
     np.savez(path / "tiny.npz", X=X, y=np.where(X[:, 0] > 0.3, 1, -1))
     return str(path)
 
@@ -73,18 +73,20 @@ def test_margin_sampling_buys_rows_close_to_the_boundary(split: Any) -> None:
 
 
 def test_sparse_rows_are_taken_as_they_are(split: Any) -> None:
-    twin = type(split)(
-        sp.csr_matrix(split.X), split.y, split.is_planted, sp.csr_matrix(split.X_test), split.y_test
-    )
+    rows = sp.csr_matrix(split.X)
+    rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    twin = type(split)(rows, split.y, split.is_planted, sp.csr_matrix(split.X_test), split.y_test)
     (state,) = RULES["margin-l1"].states(twin, np.arange(20), 0, [30])
     assert np.mean(state.predicted != split.y_test) < 0.2
 
 
 @pytest.mark.parametrize("method", ["thresher", "random"])
-def test_a_record_has_the_error_at_every_budget(folder: str, method: str) -> None:
+def test_a_record_has_the_error_at_budgets_below_the_size_of_the_pool(
+    folder: str, method: str
+) -> None:
     record = pools.measure(PoolRun("tiny", 1, "flips", 0.1, method), folder, Limits())
     assert record["status"] == "finished", record["message"]
-    assert 0 <= record["error_100"] <= record["error_50"] + 0.2 < 0.5
+    assert 0 <= record["error_50"] < 0.4 and "error_100" not in record
     assert ("high_50" in record) == (method == "thresher")
 
 
