@@ -112,7 +112,7 @@ def examine(
     table: LabeledTable,
     *,
     name: str = "table",
-    noise_rate: float = 0.05,
+    noise_rate: float | None = 0.05,
     sparsities: Sequence[int | str] | str = "auto",
     final_fit: str = "auto",
     seed: int = 0,
@@ -124,7 +124,7 @@ def examine(
     ----------
     table : with labels
     name : of the table, for reports
-    noise_rate : share of the rows that may be planted
+    noise_rate : share of the rows that may be planted; None: estimated
     sparsities : numbers of features to choose from, by cross-validation on trusted rows, or "auto"
     final_fit : as in `HalfspaceClassifier`
     seed : random seed
@@ -150,7 +150,7 @@ def examine(
     _require_rows_of_each_label(table)
     classifier = HalfspaceClassifierCV(
         sparsities=sparsities,
-        noise_rates=(noise_rate,),
+        noise_rates=None if noise_rate is None else (noise_rate,),
         final_fit=final_fit,
         cv=N_FOLDS,
         random_state=seed,
@@ -159,7 +159,7 @@ def examine(
     scores = classifier.decision_function(table.X)
     signs = np.where(table.y == classifier.classes_[1], 1.0, -1.0)
     suspicion = Suspicion(classifier.row_weights_, agreement_of(signs * scores))
-    suspects = suspicion.least(noise_rate)
+    suspects = suspicion.least(classifier.noise_rate_)
     scaled, classes = classifier.scaling_.apply(table.X), classifier.classes_.tolist()
     groups = find_groups(table.X, scaled, signs, classes, suspects)
     return Findings(name, table, classifier, scores, suspicion, suspects, groups)

@@ -20,7 +20,8 @@ MAX_CELL = 30  # characters
 
 def describe_learning(findings: Findings) -> str:
     """What `thresher learn` prints: the model, its error, the suspects, the proof."""
-    return _join(findings, _table, _features, _held_out, _suspects, _suspect_ids, _proof)
+    parts = (_table, _noise_rate, _features, _held_out, _suspects, _suspect_ids, _proof)
+    return _join(findings, *parts)
 
 
 def describe_audit(audit: Audit, *, with_ids: bool) -> str:
@@ -53,6 +54,14 @@ def _table(findings: Findings) -> str:
         f"{visible(findings.name)}: {table.n_rows:,} rows, {table.X.shape[1]:,} features, "
         f"{column}: {contents.count_labels(findings.labels)}"
     )
+
+
+def _noise_rate(findings: Findings) -> str:
+    """The estimated noise rate, and what it cannot see; nothing if it was given."""
+    found, used = findings.classifier.estimated_noise_rate_, findings.classifier.noise_rate_
+    if found is None:
+        return ""
+    return _wrapped(f"{found.message} The model withstands a noise rate of {used:.1%}.")
 
 
 # -- the model ---------------------------------------------------------------------------------

@@ -18,25 +18,22 @@ if TYPE_CHECKING:
 
 FORMATS = "CSV, TSV, Parquet, Arrow, svmlight or NPZ; - for standard input"
 ID_HELP = "column with row ids (default: row numbers from 0)"
-LEARN_RATE = 0.05  # share of planted rows, if none is given
 RAW_HELP = "no ' before text that spreadsheets would execute"
 
 
 # -- learn and audit ---------------------------------------------------------------------------
 
 
-def _add_table_options(
-    parser: argparse.ArgumentParser, out: str, content: str, rate: float | None
-) -> None:
-    """Declare the options of `learn` and `audit`, which differ in --out and in a default."""
+def _add_table_options(parser: argparse.ArgumentParser, out: str, content: str) -> None:
+    """Declare the options of `learn` and `audit`, which differ in what --out writes."""
     parser.usage = f"{parser.prog} FILE [options]"
     parser.description = f"{parser.description}\nFILE: {FORMATS}"
     add = parser.add_argument
     add("file", type=Path, metavar="FILE", help=argparse.SUPPRESS)
     add("--label", metavar="COLUMN", help="label column (default: the last one)")
     add("--id-column", metavar="COLUMN", help=ID_HELP)
-    planted = f"share of rows that may be planted (default: {rate or 'estimated'})"
-    add("--noise-rate", type=noise_rate, default=rate, metavar="N", help=planted)
+    planted = "share of rows that may be planted (default: estimated)"
+    add("--noise-rate", type=noise_rate, metavar="N", help=planted)
     add_features = parser.add_mutually_exclusive_group().add_argument
     most = "maximum number of features, 'auto' or 'all'"
     add_features("--sparsity", type=choices, metavar="S", help=most)
@@ -59,12 +56,8 @@ def _add_file_options(parser: argparse.ArgumentParser) -> None:
     add("--encoding", metavar="NAME", help="encoding of a CSV file, such as latin-1")
 
 
-def _add_learn_options(parser: argparse.ArgumentParser) -> None:
-    _add_table_options(parser, "MODEL.json", "the model", LEARN_RATE)
-
-
 def _add_audit_options(parser: argparse.ArgumentParser) -> None:
-    _add_table_options(parser, "ROWS.csv", "what is known about each row", None)
+    _add_table_options(parser, "ROWS.csv", "what is known about each row")
     kept = "write the rows that are not suspects"
     parser.add_argument("--clean", type=new_file_ending_in(".csv"), metavar="KEPT.csv", help=kept)
     parser.add_argument("--raw-csv", action="store_true", help=RAW_HELP)

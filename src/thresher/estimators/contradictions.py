@@ -74,8 +74,9 @@ class NoiseRate:
         error = float((margins < 0).mean())
         says_nothing = error > NEARLY * shares.min()
         excesses, errors = np.array(list(_excesses(margins))).T
-        estimate = max(float(np.median(excesses)), 0.0)
         low = float((excesses - DEVIATIONS * errors).min()) - MODEL_ERROR
+        likely = np.median(excesses) if low > 0 else excesses.min()  # chance could be all of it
+        estimate = max(float(likely), 0.0)
         high = float((excesses + DEVIATIONS * errors).max()) + MODEL_ERROR
         if says_nothing:  # every error could be a planted row
             return cls.of(estimate, 0.0, max(high, error), HARDLY)
