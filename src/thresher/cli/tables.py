@@ -208,8 +208,6 @@ def _predict(options: argparse.Namespace) -> None:
     say(f"Predictions: {visible(options.out)}")
 
 
-LEARN = Verb(
-    "learn", lambda parser: _add_table_options(parser, "MODEL.json", "the model", 0.05), _learn
-)
+LEARN = Verb("learn", lambda parser: _add_table_options(parser, "MODEL.json", "the model"), _learn)
 AUDIT = Verb("audit", _add_audit_options, _audit)
 PREDICT = Verb("predict", _add_predict_options, _predict)

@@ -75,7 +75,8 @@ class NoiseRate:
         says_nothing = error > NEARLY * shares.min()
         excesses, errors = np.array(list(_excesses(margins))).T
         low = float((excesses - DEVIATIONS * errors).min()) - MODEL_ERROR
-        likely = np.median(excesses) if low > 0 else excesses.min()  # chance could be all of it
+        # Where chance could be all of it, a careful count: the smallest, less a standard error.
+        likely = np.median(excesses) if low > 0 else (excesses - errors).min()
         estimate = max(float(likely), 0.0)
         high = float((excesses + DEVIATIONS * errors).max()) + MODEL_ERROR
         if says_nothing:  # every error could be a planted row
