@@ -19,6 +19,7 @@ from estimators.small import QUICK, table
 from thresher import HalfspaceClassifier, HalfspaceClassifierCV, TrustedClassifier
 from thresher.estimators import load_model, save_model
 from thresher.estimators.calibration import fit_slope, log_probabilities, probabilities
+from thresher.estimators.trust import trust_by_variance, trust_of_rows
 
 RNG = np.random.default_rng(0)
 SCORES = RNG.standard_normal(4000)
@@ -121,6 +122,17 @@ def test_planted_rows_hardly_change_the_slope() -> None:
     ]
     losses = [log_loss(clean.y, fit.predict_proba(clean.X)) for fit in fits]
     assert losses[1] < losses[0] + 0.05
+
+
+def test_rows_left_out_for_their_loss_count_in_the_calibration() -> None:
+    fit = model("halfspace")
+    trust, by_variance = (f(fit.phases_, 200) for f in (trust_of_rows, trust_by_variance))
+    left_out = np.zeros(200, dtype=bool)
+    for outcome in fit.phases_:
+        left_out[outcome.row_ids[outcome.is_left_out & (outcome.row_weights > 0)]] = True
+    assert left_out.any()
+    assert (by_variance[left_out] > trust[left_out]).all()
+    assert np.array_equal(by_variance[~left_out], trust[~left_out])
 
 
 def test_files_and_pipelines_have_the_same_probabilities(tmp_path: Path) -> None:

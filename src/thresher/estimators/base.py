@@ -67,9 +67,10 @@ class FittedHalfspace(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # 
     def predict_proba(self, X: Any) -> FloatArray:
         """(n, 2) the probability of each class, in the order of `classes_`.
 
-        The larger one belongs to the predicted class. Calibrated on the trusted training rows:
-        on the scores that they had when they were held out or, with `final_fit="hinge"` in
-        `HalfspaceClassifier`, on those of the fit itself.
+        The larger one belongs to the predicted class. Calibrated on the trusted training rows, and
+        on those that were distrusted for their labels or losses alone: by the scores that they had
+        when they were held out or, with `final_fit="hinge"` in `HalfspaceClassifier`, by those of
+        the fit itself.
         """
         scores = to_host(self.decision_function(X))
         return like(probabilities(scores, check_slope(self.probability_slope_)), X)

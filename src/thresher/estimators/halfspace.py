@@ -28,7 +28,7 @@ from thresher.estimators.copies import Copies
 from thresher.estimators.folds import usual_folds
 from thresher.estimators.penalized import PenalizedFit
 from thresher.estimators.screening import watched_columns
-from thresher.estimators.trust import trust_of_rows, warn_of_distrusted_classes
+from thresher.estimators.trust import trust_by_variance, trust_of_rows, warn_of_distrusted_classes
 from thresher.geometry import hard_threshold
 from thresher.learning import PhaseOutcome, PracticalSchedule, Task, learn_from_table
 from thresher.validation import FloatArray, Rows, is_sparse
@@ -316,7 +316,8 @@ class HalfspaceClassifier(FittedHalfspace):
 
     def _calibrate(self, scores: FloatArray, labels: Any) -> None:
         """Set the slope of `predict_proba` by the scores of trusted rows, NaN if never held out."""
-        weights = self.row_weights_ * class_weights(self.class_weight, labels)
+        trust = np.maximum(self.row_weights_, trust_by_variance(self.phases_, len(labels)))
+        weights = trust * class_weights(self.class_weight, labels)
         self.probability_slope_ = fit_slope(scores, self._signs(labels), weights)
 
     def _warn_of_distrusted_classes(self, labels: Any) -> None:

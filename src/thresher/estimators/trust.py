@@ -1,6 +1,7 @@
 """Trust: how much each row of a table counts in the end, from 0 to 1."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,16 @@ def trust_of_rows(phases: Sequence[PhaseOutcome], n_rows: int) -> FloatArray:
         total[outcome.row_ids] += np.where(outcome.is_left_out, 0.0, outcome.row_weights)
         n_looked[outcome.row_ids] += 1
     return total / np.maximum(n_looked, 1)
+
+
+def trust_by_variance(phases: Sequence[PhaseOutcome], n_rows: int) -> FloatArray:
+    """The same, but rows that were left out for their loss count by their weight.
+
+    Rows that a model gets wrong are needed to know how often it is wrong.
+    """
+    return trust_of_rows(
+        [replace(p, is_left_out=np.zeros_like(p.is_left_out)) for p in phases], n_rows
+    )
 
 
 def keep_every_class(trust: FloatArray, labels: Any) -> FloatArray:
