@@ -173,13 +173,22 @@ def test_unusable_labels_are_refused(y, message):
 # -- how kinds are weighed -----------------------------------------------------------------------
 
 
-def weighed(error: float, evidence: float, trust: float = 1.0, n_copies: int = 1):
+SIGNS = np.tile([-1.0, 1.0], 10)
+
+
+def weighed(
+    error: float, evidence: float, trust: float = 1.0, n_copies: int = 1, agrees: bool = False
+):
+    """Twenty rows whose labels both models contradict, or only the first."""
     by_scores, by_signs = (WrongLabels(np.full(20, 0.9), k * evidence) for k in (1, 2))
-    view = View("linear model", np.ones(20), error, error, by_scores, by_signs)
+    views = [
+        View(name, scores, error, error, by_scores, by_signs)
+        for name, scores in (("linear", -SIGNS), ("forest", SIGNS if agrees else -SIGNS))
+    ]
     data = SimpleNamespace(probability=np.zeros(20))
     counts = np.ones(20, dtype=int)
     counts[0] = n_copies
-    return weigh((view,), data, np.full(20, trust), counts, 0.5)
+    return weigh(tuple(views), data, SIGNS, np.full(20, trust), counts)
 
 
 def test_without_evidence_in_the_whole_table_no_row_is_named():
@@ -197,6 +206,11 @@ def test_a_model_hardly_better_than_a_constant_names_no_row():
 def test_a_row_steers_only_if_it_lost_its_trust():
     assert (weighed(0.1, 100, trust=1.0).steers == 0).all()
     assert (weighed(0.1, 100, trust=0.0).steers == 0.9).all()
+
+
+def test_a_label_that_a_useful_model_predicts_is_not_named_while_the_row_is_trusted():
+    assert weighed(0.1, evidence=100, agrees=True).suspects.size == 0
+    assert weighed(0.1, evidence=100, agrees=True, trust=0.0).suspects.size == 20
 
 
 def test_a_repeated_row_is_not_named_for_that():

@@ -247,9 +247,9 @@ class Audit:
         error, constant = f"{view.error:.1%}", f"{self.constant_error:.1%}"
         if not self.suspicions.can_tell:
             return (
-                "Cannot tell whether labels are wrong: on rows it has not seen, the best "
-                f"model (a {view.name}) has an error of {error}, hardly better than {constant} for "
-                "always predicting the commoner label."
+                "Cannot tell whether labels are wrong: on rows it has not seen, the best model (a "
+                f"{view.name}) has an error of {error}, and always predicting the commoner label "
+                f"has {constant}; so many errors hide wrong labels."
             )
         return (
             f"On rows it has not seen, the best model (a {view.name}) has an error of "
@@ -345,7 +345,6 @@ def audit_table(
     trust = classifier.row_weights_
     views = look_at_labels(classifier.scaling_.apply(table.X), signs, trust, equal, seed)
     data = find_data_errors(table.X)
-    share = float((signs > 0).mean())
-    suspicions = weigh(views, data, trust, counts_of(equal), min(share, 1 - share))
+    suspicions = weigh(views, data, signs, trust, counts_of(equal))
     assumed = None if noise_rate is None else told
     return Audit(findings, views, data, equal, suspicions, rate, assumed, frames or FrameMaker())

@@ -1,9 +1,9 @@
 """What is wrong with each row, how likely, and what can be said about the whole table."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher.auditing.data_errors import DataErrors
 from thresher.auditing.disagreement import View
@@ -11,10 +11,12 @@ from thresher.auditing.suspects import Places
 from thresher.validation import FloatArray
 
 SUSPECT = 0.5  # suspicion from which a row is named
+MOST_ERROR = 0.15  # of a model that can tell wrong labels from its own errors
 HARDLY_BETTER = 0.85  # of a constant's error: a model with more says nothing about labels
 # Evidence of wrong labels from which rows are named. No curve fits a model's scores perfectly, and
 # the more rows there are, the more that shows.
-SURE_BY_SCORES, SURE_PER_ROW = 6.0, 0.005
+SURE_BY_SCORES, SURE_PER_ROW, SURE_PER_ERROR = 6.0, 0.005, 0.2
+ALMOST = 1.5  # times the smallest error: a model with a larger one names no wrong labels
 SURE_BY_SIGNS = 0.07  # evidence per row that lost trust and unusual values add to it
 MANY_COPIES = 5  # of a row with a wrong label, which are named in any case
 DOUBTFUL, LEAST_SURE = 0.499, 0.1  # what a probability counts otherwise, at most and at least
@@ -56,9 +58,9 @@ class Suspicions:
 def weigh(
     views: tuple[View, ...],
     data: DataErrors,
+    signs: FloatArray,
     trust: FloatArray,
     counts: Places,
-    constant_error: float,
 ) -> Suspicions:
     """How suspicious each row is.
 
@@ -70,30 +72,35 @@ def weigh(
     ----------
     views : of the labels; the first is that of the linear model
     data : the data errors
+    signs : (n,) -1 or +1 for each row
     trust : (n,) in each row
     counts : (n,) how often each row stands in the table
-    constant_error : share of the rarer label
     """
-    can_tell = min(view.error for view in views) < HARDLY_BETTER * constant_error
+    share = float((signs > 0).mean())
+    limit = min(HARDLY_BETTER * min(share, 1 - share), MOST_ERROR)
+    useful = [view for view in views if view.error < limit]
+    best = min(view.error for view in views)
+    can_tell = bool(useful)
+    is_contradicted = np.all([view.scores * signs < 0 for view in useful or views], axis=0)
     is_copied = counts >= MANY_COPIES
     lost = np.minimum(2 * (1 - trust), 1.0)
     steers, disagrees = np.zeros(trust.size), np.zeros(trust.size)
     for view in views:
-        scores, signs = view.by_scores, view.by_signs
-        sure = scores.evidence / (SURE_BY_SCORES + SURE_PER_ROW * trust.size)
-        clear = (signs.evidence - scores.evidence) / (SURE_BY_SIGNS * trust.size)
-        disagrees = np.maximum(disagrees, _counted(scores.probability, sure, can_tell, is_copied))
-        steers = np.maximum(steers, lost * _counted(signs.probability, clear, can_tell))
+        scores, by_signs = view.by_scores, view.by_signs
+        honest = max(view.error - float(scores.probability.mean()), 0.0)
+        needed = SURE_BY_SCORES + (SURE_PER_ROW + SURE_PER_ERROR * honest) * trust.size
+        sure, is_good = scores.evidence / needed, view.error <= ALMOST * best
+        clear = (by_signs.evidence - scores.evidence) / (SURE_BY_SIGNS * trust.size)
+        is_named = can_tell & is_good & is_contradicted & ((sure > 1) | is_copied)
+        disagrees = np.maximum(disagrees, _counted(scores.probability, sure, is_named))
+        is_named = can_tell & (lost > 0) & (clear > 1)
+        steers = np.maximum(steers, lost * _counted(by_signs.probability, clear, is_named))
     is_repeated = counts > 1
     is_nature = is_repeated.mean() > MOST_REPEATED
     repeated = np.where(is_repeated & (not is_nature), REPEATED, 0.0)
     return Suspicions(steers, disagrees, data.probability, repeated, can_tell)
 
 
-def _counted(
-    probability: FloatArray, sure: float, can_tell: bool, is_sure: Any = False
-) -> FloatArray:
-    """The probability if there is good evidence of wrong labels; else less, in the same order."""
-    share = DOUBTFUL * min(max(sure, LEAST_SURE), 1.0)
-    named = np.where(is_sure | (sure > 1), 1.0, share)
-    return probability * (named if can_tell else share)
+def _counted(probability: FloatArray, sure: float, is_named: NDArray[np.bool_]) -> FloatArray:
+    """The probability in rows that may be named; in others less, by the evidence."""
+    return probability * np.where(is_named, 1.0, DOUBTFUL * min(max(sure, LEAST_SURE), 1.0))
