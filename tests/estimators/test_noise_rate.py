@@ -31,7 +31,10 @@ def test_the_interval_covers_the_share_of_planted_rows(n_planted):
     assert abs(found.estimate - n_planted / 400) < 0.015
 
 
-@pytest.mark.parametrize("seed", range(5))
+MORE_SEEDS = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5)]
+
+
+@pytest.mark.parametrize("seed", [0, *MORE_SEEDS])
 def test_a_clean_table_has_almost_no_noise(seed):
     found = estimate_noise_rate(*table(seed=seed))
     assert found.low == 0
@@ -102,14 +105,15 @@ def test_a_classifier_without_a_noise_rate_estimates_it():
 
 def test_a_second_fit_estimates_anew():
     model = HalfspaceClassifier(2, noise_rate=None, final_fit="hinge", random_state=0)
-    dirty, clean = model.fit(*table(40)).noise_rate_, model.fit(*table()).noise_rate_
-    assert clean == LEAST < dirty
+    dirty = model.fit(*table(15, n_rows=150)).noise_rate_
+    clean = model.fit(*table(n_rows=150)).noise_rate_
+    assert LEAST <= clean < 0.03 < dirty
 
 
 def test_cross_validation_without_noise_rates_estimates_one():
     X, y = table(40)
     how = {"final_fit": "hinge", "cv": 2, "random_state": 0}
-    model = HalfspaceClassifierCV((1, 2), noise_rates=None, **how).fit(X, y)
+    model = HalfspaceClassifierCV((2,), noise_rates=None, **how).fit(X, y)
     assert model.noise_rate_ == estimate_noise_rate(X, y).high
     assert {point.noise_rate for point in model.path_} == {model.noise_rate_}
     assert model.to_model().provenance["parameters"]["noise_rate"] == model.noise_rate_
