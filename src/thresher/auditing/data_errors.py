@@ -89,7 +89,7 @@ def find_data_errors(X: Rows) -> DataErrors:
     >>> np.flatnonzero(found.probability > 0.5)
     array([ 7, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29])
     >>> [(error.column, error.problem, error.rows.size) for error in found.errors]
-    [(2, 'stuck', 10), (1, 'far outside', 1)]
+    [(2, 'placeholder', 10), (1, 'far outside', 1)]
     """
     n_rows, n_columns = X.shape
     n_tests = max(n_columns, LEAST_TESTS)
