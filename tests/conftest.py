@@ -142,14 +142,17 @@ def learned(
     """What the command line in our own process has learned, by table and options.
 
     Many tests look at what is told or written about the same table, whatever its file is called; it
-    is learned for the first of them, and in two phases unless the test is slow. Who wants it
-    learned again clears this.
+    is learned for the first of them, and in two phases and with few trees unless the test is slow.
+    Who wants it learned again clears this.
     """
     from estimators.small import examine_quickly
     from thresher import auditing
+    from thresher.auditing import disagreement
 
     is_slow = request.node.get_closest_marker("slow") is not None
     examine = auditing.examine if is_slow else examine_quickly
+    if not is_slow:
+        monkeypatch.setattr(disagreement, "N_TREES", 10)
 
     def examine_once(table: Any, *, name: str, **options: Any) -> Any:
         key = pickle.dumps((is_slow, table, options))
