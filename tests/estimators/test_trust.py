@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from thresher.estimators.trust import keep_every_class
+from thresher.errors import DistrustedClass
+from thresher.estimators.trust import keep_every_class, warn_of_distrusted_classes
 
 TRUST = hnp.arrays(np.float64, st.integers(2, 20), elements=st.floats(0, 1))
 
@@ -59,3 +62,16 @@ def test_the_argument_is_left_alone() -> None:
     trust = np.zeros(4)
     keep_every_class(trust, np.array([0, 0, 1, 1]))
     assert not trust.any()
+
+
+@pytest.mark.parametrize(
+    ("trust", "n_rows", "is_warned"),
+    [(1.0, 5, False), (0.8, 5, True), (0.8, 50, False), (0.2, 50, True)],
+)
+def test_a_class_is_warned_about_if_it_lost_trust(trust, n_rows, is_warned) -> None:
+    signs = np.where(np.arange(100) < n_rows, 1.0, -1.0)
+    found = np.where(signs > 0, trust, 1.0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_of_distrusted_classes(found, signs, ["usual", "other"], 0.1)
+    assert [warning.category for warning in caught] == [DistrustedClass] * is_warned

@@ -12,6 +12,7 @@ from thresher.validation import FloatArray
 
 MOST_OF_A_CLASS = 0.5  # that may be distrusted
 LITTLE = 0.3  # a class with less mean trust is warned about
+MUCH = 0.9  # a class with more is not, however small it is
 
 
 def trust_of_rows(phases: Sequence[PhaseOutcome], n_rows: int) -> FloatArray:
@@ -112,7 +113,7 @@ def balanced_error(scores: FloatArray, signs: FloatArray, trust: FloatArray) -> 
 def warn_of_distrusted_classes(
     trust: FloatArray, signs: FloatArray, classes: Any, noise_rate: float
 ) -> None:
-    """Warn if a class has little trust, or is so small that all of it could be planted.
+    """Warn if a class has little trust, or less than most of it where all could be planted.
 
     Examples
     --------
@@ -127,7 +128,8 @@ def warn_of_distrusted_classes(
     """
     for label, sign in zip(classes, (-1.0, 1.0)):
         own = trust[signs == sign]
-        if own.mean() < LITTLE or own.size / trust.size <= noise_rate:
+        is_small = own.size / trust.size <= noise_rate
+        if own.mean() < (MUCH if is_small else LITTLE):
             warn_caller(
                 f"class {label!r} ({own.size} of {trust.size} rows) has a mean trust of "
                 f"{own.mean():.2f}: either its rows are planted, or noise_rate={noise_rate:g} is "
