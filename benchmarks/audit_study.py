@@ -32,7 +32,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import thresher
-from benchmarks.harm import Limits, Record, complete, in_processes, record_of
+from benchmarks.harm import Limits, Record, record_of, run_study
 from thresher.experiments.arena.run import RecordFile
 from thresher.experiments.spec import parse_seeds
 from thresher.experiments.table_run import load_table
@@ -252,20 +252,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 options.tables, options.seeds, options.kinds, options.methods
             )
         ]
-        limits = Limits(options.time_limit)
-        execute = partial(
-            in_processes,
-            measure=measure,
-            data_dir=options.data_dir,
-            n_jobs=options.jobs,
-            limits=limits,
-        )
-        try:
-            complete(file, rankings, execute, retry=options.retry)
-        except KeyboardInterrupt:
-            print("stopped; the same command continues", file=sys.stderr)
-            return 130
-    return 0
+        return run_study(file, rankings, options, Limits(options.time_limit), measure=measure)
 
 
 def _parser() -> argparse.ArgumentParser:

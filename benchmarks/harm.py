@@ -263,14 +263,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"harm: --data-dir must name a folder with {names}", file=sys.stderr)
         return 2
     limits = Limits(options.time_limit, options.dense_limit)
-    execute = partial(in_processes, data_dir=options.data_dir, n_jobs=options.jobs, limits=limits)
     with RecordFile(options.out) as file:
-        try:
-            complete(file, _available_fits(options), execute, retry=options.retry)
-        except KeyboardInterrupt:
-            kept = f"{len(file.records)} records are in {options.out}"
-            print(f"stopped; {kept}, and the same command continues", file=sys.stderr)
-            return 130
+        return run_study(file, _available_fits(options), options, limits)
+
+
+def run_study(
+    file: RecordFile,
+    fits: Iterable[Any],
+    options: argparse.Namespace,
+    limits: Limits,
+    **measuring: Any,
+) -> int:
+    """Measure what the file lacks, in processes; 0, or 130 if it was interrupted."""
+    execute = partial(
+        in_processes, data_dir=options.data_dir, n_jobs=options.jobs, limits=limits, **measuring
+    )
+    try:
+        complete(file, fits, execute, retry=options.retry)
+    except KeyboardInterrupt:
+        kept = f"{len(file.records)} records are in {options.out}"
+        print(f"stopped; {kept}, and the same command continues", file=sys.stderr)
+        return 130
     return 0
 
 

@@ -19,14 +19,13 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harm import Limits, Record, complete, in_processes, record_of
+from benchmarks.harm import Limits, Record, record_of, run_study
 from benchmarks.pool_learners import RULES, State, first_rows, thresher_states
 from thresher.experiments.arena.run import RecordFile
 from thresher.experiments.spec import NO_ADVERSARY, THRESHER, parse_seeds
@@ -125,20 +124,9 @@ def runs_of(options: argparse.Namespace) -> Iterator[PoolRun]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure what is missing; 0, or 130 if it was interrupted."""
     options = _parser().parse_args(argv)
-    execute = partial(
-        in_processes,
-        data_dir=options.data_dir,
-        n_jobs=options.jobs,
-        limits=Limits(options.time_limit),
-        measure=measure,
-    )
+    limits = Limits(options.time_limit)
     with RecordFile(options.out) as file:
-        try:
-            complete(file, runs_of(options), execute, retry=options.retry)
-        except KeyboardInterrupt:
-            print(f"stopped; the same command continues {options.out}", file=sys.stderr)
-            return 130
-    return 0
+        return run_study(file, runs_of(options), options, limits, measure=measure)
 
 
 def _parser() -> argparse.ArgumentParser:

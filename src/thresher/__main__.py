@@ -6,7 +6,7 @@ INTERRUPTED = 130  # as shells number signals
 
 
 def main() -> int:
-    """The exit code of the command line; an interrupt while it is being imported is one, too."""
+    """The exit code of the command line, also if it is interrupted while it is being imported."""
     try:
         from thresher import cli
     except KeyboardInterrupt:

@@ -97,7 +97,7 @@ def _limited_groups(own: Path, root: Path) -> tuple[_Group, ...]:
 def _around(root: Path, path: str, read: Callable[[Path], _Group]) -> Iterator[_Group]:
     """The group at that path and those around it.
 
-    Inside a container the path may be that of the host, of which only the root exists.
+    Inside a container this may be a path of the host, and then only its root exists.
     """
     own = root / path.lstrip("/")
     for folder in (own, *own.parents[: len(own.parts) - len(root.parts)]):

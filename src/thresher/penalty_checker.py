@@ -56,7 +56,7 @@ def relative_gap(
             margins,
             losses,
         )
-        # Sums of n terms, each of which is positive: their rounding is relative.
+        # Sums of n positive terms: their rounding is relative.
         rounding = 4 * (len(signs) + len(coef) + 8) * EPS
         gap = (objective * (1 + rounding) - dual * (1 - rounding)) / (objective * (1 - rounding))
     return float(gap) if np.isfinite(gap) else np.inf

@@ -106,11 +106,16 @@ class PenalizedFits:
             return Judgment(trust, agreed, evidence, trusted)
         return Judgment(everyone, everyone, evidence, plain)
 
+    @property
+    def _watched(self) -> Rows:
+        """The scaled columns that the phases looked at; a copy, which is not kept."""
+        return self._scaled[:, np.searchsorted(self._columns, self._fitted.columns_)]
+
     def _agreement(self) -> FloatArray:
         if not self._settings.label_aware:
             return np.ones(self._signs.size)
         return agreement(
-            self._scaled[:, np.searchsorted(self._columns, self._fitted.columns_)],
+            self._watched,
             self._signs,
             self._fitted.row_weights_,
             self._folds,
@@ -123,9 +128,8 @@ class PenalizedFits:
         fraction = first.outlier_fraction
         chance = (np.nan, np.nan, np.nan)
         if clearer <= CLEARLY and fraction > 0:
-            places = np.searchsorted(self._columns, seen)
             chance = compare_with_chance(
-                self._scaled[:, places],
+                self._watched,
                 self._signs,
                 l1_ratio=first.removal_l1_radius / first.l2_radius,
                 outlier_fraction=fraction,

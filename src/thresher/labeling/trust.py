@@ -38,7 +38,7 @@ def trust_in_pool(pool: ScaledPool, noise_rate: float) -> FloatArray:
 
 
 def trust_in_labeled(trust: FloatArray, rows: list[int], signs: FloatArray) -> FloatArray:
-    """The trust in labeled rows, of which no class loses more than half.
+    """The trust in labeled rows; no class loses more than half of its rows.
 
     A class whose rows all stand out may be small and genuine.
 

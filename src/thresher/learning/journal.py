@@ -241,7 +241,7 @@ def _recorded(
     arrays: ArrayArchive, name: str, n_drawn: int, expected: int, n_features: int
 ) -> RecordedDraw:
     ids, X = arrays[f"{name}.ids"], _unpack(arrays, name)
-    # Made only for its checks, of which those of ids and counts do not need the rows.
+    # Made only for its checks; those of ids and counts do not need the rows.
     draw = Draw(ids=ids, X=np.zeros((ids.size, 1)) if X is None else X, n_drawn=n_drawn)
     if X is not None and X.shape[1] != n_features:
         raise ValueError(f"{name} has {X.shape[1]} features, the run {n_features}")

@@ -135,7 +135,7 @@ class Booleans(Numbers):
 
 @dataclass(frozen=True)
 class Pairs(Numbers):
-    """A column of two values, of which the second is 1.
+    """A column of two values; the second becomes 1.
 
     Examples
     --------
@@ -264,7 +264,7 @@ class Categories(ColumnPreparation):
 
 
 def unfitted_encoder(columns: Sequence[Categories]) -> OneHotEncoder:
-    """The encoder of these columns, for cells of which the frequent ones occur at least twice."""
+    """The encoder of these columns, for tables where frequent values occur at least twice."""
     return OneHotEncoder(
         categories=[np.array([*c.values, *c.rare], dtype=object) for c in columns],
         min_frequency=2,

@@ -195,7 +195,7 @@ class TablePreparation:
         return CellReader(self.columns), self._fitted(self._transformers(_unfitted_imputer()))
 
     def for_complete_cells(self) -> ColumnTransformer:
-        """The transformers of values none of which is missing, for converters to other formats.
+        """The transformers for tables without missing values, for converters to other formats.
 
         Raises
         ------
