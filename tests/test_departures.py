@@ -11,12 +11,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
 
 from estimators.small import QUICK
+from oracles.large.files import write_folder
 from thresher import ActiveClassifier, ActiveLearner, HalfspaceClassifier
 from thresher.geometry import Band
 from thresher.learning import (
@@ -27,7 +29,7 @@ from thresher.learning import (
     learn_from_table,
 )
 from thresher.learning.steps import sparse_unit
-from thresher.oracles import ArrayPool, Draw, DrawRequest
+from thresher.oracles import ArrayPool, Draw, DrawRequest, ParquetPool
 from thresher.rivals.methods.phase_loop import AWASTHI_ET_AL, ZHANG, PhaseLoop
 
 ROOT = Path(__file__).parents[1]
@@ -199,6 +201,15 @@ def rows_of_two_draws(**switches: bool) -> int:
     return int(np.intersect1d(pool.draw(request).ids, pool.draw(request).ids).size)
 
 
+def neighbors_drawn(n_places: int) -> int:
+    """How many of the rows of a first draw follow another one."""
+    with TemporaryDirectory() as folder:
+        write_folder(Path(folder))
+        pool = ParquetPool(folder, n_places=n_places)
+        request = DrawRequest(n_rows=40, band=Band(normal=np.zeros(6), width=np.inf))
+        return int(np.sum(np.diff(pool.draw(request).ids) == 1))
+
+
 def size_of_second_question(kind: type) -> int:
     """How many rows the second question has."""
     rows, labels = planted_table()
@@ -288,6 +299,7 @@ SWITCHED: dict[tuple[str, str], Callable[[], tuple[object, object]]] = {
         has_repeated_rows(ArrayPool(planted_table()[0][12:60], random_state=0)),
         has_repeated_rows(WithReplacement()),
     ),
+    ("n_places", "LargePool"): lambda: (neighbors_drawn(4), neighbors_drawn(10**9)),
     ("reuse_rows", "ArrayPool"): lambda: (
         rows_of_two_draws() > 0,
         rows_of_two_draws(reuse_rows=False) > 0,

@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from oracles.large.files import write_folder
 from runs import SMALL, Table, active, finish, oracle
 from thresher import ActiveClassifier, HalfspaceClassifier, errors, memory
 from thresher.errors import ThresherError, UncertifiedPhase, warn_caller
 from thresher.learning import ActiveLearner
+from thresher.oracles import ParquetPool
 from thresher.outliers import remove_outliers
 from thresher.table_files import read_table
 
@@ -78,6 +80,14 @@ def _damaged_file(path: Path, _patch: pytest.MonkeyPatch) -> None:
 def _unreadable_table(path: Path, _patch: pytest.MonkeyPatch) -> None:
     np.savez(path, X=np.array([[1.0], [np.nan]]), y=[0, 1])
     read_table(path)
+
+
+def _unreadable_part(path: Path, _patch: pytest.MonkeyPatch) -> None:
+    folder = path.parent / "pool"
+    write_folder(folder)
+    pool = ParquetPool(folder)
+    (folder / "part-001.parquet").unlink()
+    pool.take([0, 300])
 
 
 def _distrusted_class(_path: Path, _patch: pytest.MonkeyPatch) -> None:
@@ -143,6 +153,11 @@ CASES = {
         errors.UnreadableTable,
         _unreadable_table,
         ("run.npz", "missing values", "'x0' (1)", "row 1", "fill them in"),
+    ),
+    "part of a pool": Case(
+        errors.UnreadablePart,
+        _unreadable_part,
+        ("part-001.parquet", "was not found", "open the pool anew"),
     ),
     "adversary": Case(
         errors.AdversaryError,

@@ -6,6 +6,7 @@
     ├── LearningStopped   a run that cannot continue
     ├── DamagedFile       a file that is damaged or not ours (also a ValueError)
     ├── UnreadableTable   a file that is not a table of numbers and labels (also a ValueError)
+    ├── UnreadablePart    a part of a pool on disk or on a cluster is lost, damaged or has changed
     ├── NotEnoughMemory   arrays that would not fit into memory (also a MemoryError)
     └── AdversaryError    an adversary did not return rows and labels (also a ValueError)
 
@@ -15,6 +16,7 @@ Misuse of a parameter raises `ValueError` or `TypeError` directly.
 import sys
 import warnings
 from pathlib import Path
+from typing import Self
 
 INSIDE = ("thresher", "sklearn", "joblib")  # packages between a user's call and our own code
 
@@ -93,6 +95,36 @@ class UnreadableTable(ThresherError, ValueError):
     def __init__(self, path: str | Path, problem: str, *, advice: str) -> None:
         super().__init__(f"{path} {problem}; {advice}")
         self.path = path
+
+
+class UnreadablePart(ThresherError):
+    """A part of a pool on disk or on a cluster that cannot be read, or not as it was before.
+
+    Attributes
+    ----------
+    path : the file, or what the cluster calls the partition
+    part : the row group, batch or partition, in words; empty if it is about the whole file
+
+    Examples
+    --------
+    >>> print(UnreadablePart("mail/part-3.parquet", "row group 7", "is truncated"))
+    mail/part-3.parquet, row group 7: is truncated; write it again and open the pool anew
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        part: str,
+        problem: str,
+        advice: str = "write it again and open the pool anew",
+    ) -> None:
+        where = f"{path}, {part}" if part else f"{path}"
+        super().__init__(f"{where}: {problem}; {advice}")
+        self.path, self.part, self.problem, self.advice = path, part, problem, advice
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str | Path, str, str, str]]:
+        """Workers send it whole."""
+        return type(self), (self.path, self.part, self.problem, self.advice)
 
 
 class UncertifiedPhase(UserWarning):

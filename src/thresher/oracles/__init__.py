@@ -1,5 +1,6 @@
 """The seam to the world: where instances and labels come from."""
 
+from thresher.oracles.large import LargePool, ParquetPool
 from thresher.oracles.pools import ArrayPool, Table, WholeTable, as_instance_source
 from thresher.oracles.requests import Draw, DrawRequest, IdArray, LabelRequest, check_ids
 from thresher.oracles.sources import (
@@ -20,6 +21,8 @@ __all__ = [
     "LabelRequest",
     "LabelSource",
     "LabeledStream",
+    "LargePool",
+    "ParquetPool",
     "RevealsLabels",
     "StreamPool",
     "Table",

@@ -1,0 +1,139 @@
+"""`ParquetPool`: a pool in files, of which little is read."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.errors import UnreadablePart
+from thresher.oracles.large.data_files import BlockReader, DataFile, data_files
+from thresher.oracles.large.engines import arrow
+from thresher.oracles.large.large_pool import N_PLACES, Job, LargePool
+from thresher.wording import quoted
+
+
+class ParquetPool(LargePool):
+    """The rows of Parquet or Arrow files as a pool, of any size; see `LargePool` on what is read.
+
+    The id of a row is its number: through all files, sorted by name. Each time a file is opened,
+    its size, its time of change and its footer are compared with what they were at first.
+
+    Parameters
+    ----------
+    path : a file, or a folder with files, whose names end in .parquet, .arrow or .feather. Folders
+        named `key=value` add a column with that key
+    columns : names of the columns that are features; by default every column of numbers or of
+        true and false in the files
+    random_state : integer seed
+    n_places : see `LargePool`
+
+    Attributes
+    ----------
+    n_rows, n_features, feature_names : of the pool
+    column_names : of every column, features or not
+
+    Raises
+    ------
+    UnreadablePart : a file is missing, damaged, without one of the columns, or has changed; the
+        message names the file and its row group. Also when rows are drawn
+
+    Examples
+    --------
+    >>> import tempfile, pyarrow.parquet
+    >>> from thresher.geometry import Band
+    >>> from thresher.oracles import DrawRequest
+    >>> table = pyarrow.table({"a": [0.1, 2.0, -0.2], "b": [5.0, 1.0, 3.0], "spam": list("nyn")})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pyarrow.parquet.write_table(table, f"{folder}/mail.parquet")
+    ...     pool = ParquetPool(folder)
+    ...     band = Band(normal=np.array([1.0, 0.0]), width=0.5)
+    ...     pool.feature_names, pool.draw(DrawRequest(n_rows=5, band=band)).ids
+    (['a', 'b'], array([0, 2]))
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        columns: Sequence[str] | None = None,
+        *,
+        random_state: Any = 0,
+        n_places: int = N_PLACES,
+    ) -> None:
+        self.path = Path(path)
+        self._files = data_files(self.path, self.open_file)
+        self.column_names = [*self._files[0].schema.names, *self._files[0].keys]
+        names = self._numbers() if columns is None else [str(name) for name in columns]
+        self.require_columns(names, self.column_names)
+        for file in self._files:
+            file.require(names)
+        block_rows = [n_rows for file in self._files for n_rows in file.block_rows]
+        super().__init__(names, block_rows, random_state=random_state, n_places=n_places)
+        self._first_blocks = np.cumsum([0, *(len(file.block_rows) for file in self._files)])
+
+    def open_file(self, path: Path) -> Any:
+        """A file of the pool, opened for reading; override it to read from elsewhere."""
+        return arrow().OSFile(str(path))
+
+    def _numbers(self) -> list[str]:
+        types = arrow().types
+        checks = (types.is_integer, types.is_floating, types.is_boolean)
+        schema = self._files[0].schema
+        names = [field.name for field in schema if any(check(field.type) for check in checks)]
+        if not names:
+            raise UnreadablePart(self._files[0].path, "", "has no column of numbers", "name some")
+        return names
+
+    def run(self, jobs: Iterable[Job], columns: Sequence[str]) -> Iterator[Any]:
+        """The results of the jobs, in their order; one block is in memory at a time."""
+        for number, own in groupby(jobs, key=lambda job: self._file_of(job[0])):
+            file = self._files[number]
+            file.require(columns)
+            with file.opened() as reader:
+                for job in own:
+                    with file.naming_block(job[0] - int(self._first_blocks[number])):
+                        yield from self._results(job, file, reader, columns)
+
+    def _results(
+        self, job: Job, file: DataFile, reader: BlockReader, columns: Sequence[str]
+    ) -> Iterator[Any]:
+        block, task = job
+        number = block - int(self._first_blocks[self._file_of(block)])
+        start, stop = self.block_starts[block : block + 2].tolist()
+        stored = [name for name in columns if name not in file.keys]
+        for table in reader.tables(number, stored):
+            yield task(start, _arrays(file, table, columns))
+            start += table.num_rows
+        if start != stop:
+            raise ValueError("another number of rows than before")
+
+    def _file_of(self, block: int) -> int:
+        return int(np.searchsorted(self._first_blocks, block, side="right")) - 1
+
+
+def _arrays(file: DataFile, table: Any, columns: Sequence[str]) -> list[NDArray[Any]]:
+    """The columns of a table, those of the file's folders included."""
+    return [
+        np.full(table.num_rows, _number_or_text(file.keys[name]))
+        if name in file.keys
+        else _array(table.column(name), name)
+        for name in columns
+    ]
+
+
+def _number_or_text(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _array(column: Any, name: str) -> NDArray[Any]:
+    if column.null_count:
+        raise ValueError(f"missing values in column {quoted([name])}")
+    if arrow().types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    cells: NDArray[Any] = column.to_numpy()
+    return cells
