@@ -18,8 +18,9 @@ import pytest
 
 from oracles.large.files import write_folder
 from runs import SMALL, Table, active, finish, oracle
-from thresher import ActiveClassifier, HalfspaceClassifier, errors, memory
+from thresher import ActiveClassifier, HalfspaceClassifier, LabelSession, errors, memory
 from thresher.errors import ThresherError, UncertifiedPhase, warn_caller
+from thresher.label_sessions.disk import SystemFile
 from thresher.learning import ActiveLearner
 from thresher.oracles import ParquetPool
 from thresher.outliers import remove_outliers
@@ -119,7 +120,53 @@ def _one_class_of_answers(_path: Path, _patch: pytest.MonkeyPatch) -> None:
         learner.tell(["ham"] * len(question.ids))
 
 
+def _session(path: Path) -> LabelSession:
+    return LabelSession.create(path.parent / "mail", TABLE.X[:60], random_state=0)
+
+
+def _damaged_journal(path: Path, _patch: pytest.MonkeyPatch) -> None:
+    _session(path).close()
+    journal = path.parent / "mail" / "journal.txt"
+    journal.write_bytes(journal.read_bytes().replace(b"header", b"reader", 1))
+    LabelSession.open(path.parent / "mail", TABLE.X[:60])
+
+
+def _second_writer(path: Path, _patch: pytest.MonkeyPatch) -> None:
+    with _session(path) as session:
+        LabelSession.open(session.folder, TABLE.X[:60])
+
+
+def _failing(call: str, error: OSError) -> Callable[[Path, pytest.MonkeyPatch], None]:
+    def provoke(path: Path, patch: pytest.MonkeyPatch) -> None:
+        def fail(*_: object) -> None:
+            raise error
+
+        with _session(path) as session:
+            patch.setattr(SystemFile, call, fail)
+            session.note("ann", "hello")
+
+    return provoke
+
+
 CASES = {
+    "damaged journal": Case(
+        errors.DamagedJournal,
+        _damaged_journal,
+        ("line 1, byte 0", "journal.txt", "was not changed", "thresher label repair"),
+    ),
+    "second writer": Case(
+        errors.SessionInUse, _second_writer, ("mail is open in process", " on ", "close it there")
+    ),
+    "disk full": Case(
+        errors.NotSaved,
+        _failing("write", OSError(28, "No space left on device")),
+        ("No space left", "2 journal lines, is safe", "answer again"),
+    ),
+    "failing disk": Case(
+        errors.SessionStopped,
+        _failing("sync", OSError(5, "Input/output error")),
+        ("did not confirm", "The first 2 lines", "are safe", "open the session again"),
+    ),
     "labels": Case(
         errors.BudgetExceeded,
         _budget_of_labels,

@@ -56,13 +56,15 @@ ALLOWED["estimators"] = ALLOWED["learning"] | {
     "preparation",
 }
 ALLOWED["labeling"] = ALLOWED["estimators"] | {"estimators"}
+ALLOWED["label_sessions"] = ALLOWED["labeling"] | {"labeling", "table_files"}
 ALLOWED["displays"] = FOUNDATIONS | {"estimators", "learning", "rendering"}
 ALLOWED["rivals"] = ALLOWED["estimators"] | {"estimators"}
 ALLOWED["experiments"] = ALLOWED["rivals"] | {"rivals", "simulate", "table_files"}
 ALLOWED["auditing"] = ALLOWED["rivals"] | {"displays", "table_files"}
-ALLOWED["__init__"] = ALLOWED["auditing"] | ALLOWED["labeling"] | {"auditing", "labeling"}
+ALLOWED["__init__"] = ALLOWED["auditing"] | ALLOWED["label_sessions"]
+ALLOWED["__init__"] |= {"auditing", "label_sessions"}
 ALLOWED["demo"] = ALLOWED["auditing"] | {"auditing", "rivals", "simulate"}
-ALLOWED["cli"] = ALLOWED["demo"] | {"demo", "experiments", "__init__"}
+ALLOWED["cli"] = ALLOWED["demo"] | {"demo", "experiments", "label_sessions", "labeling", "__init__"}
 ALLOWED["__main__"] = {"cli"}
 
 LABORATORY = {"simulate", "rivals", "experiments"}
@@ -75,6 +77,7 @@ LEARNERS = [
     "geometry",
     "certificates",
     "labeling",
+    "label_sessions",
 ]
 
 

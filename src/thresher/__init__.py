@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         load_model,
         save_model,
     )
+    from thresher.label_sessions import LabelSession
     from thresher.labeling import ActiveClassifier
     from thresher.learning import ActiveLearner, learn_actively, learn_passively, plan
     from thresher.outliers import remove_outliers
@@ -24,6 +25,7 @@ __all__ = [
     "ActiveLearner",
     "HalfspaceClassifier",
     "HalfspaceClassifierCV",
+    "LabelSession",
     "TrustedClassifier",
     "__version__",
     "audit",
@@ -48,6 +50,7 @@ _HOMES = {
     **dict.fromkeys(_ESTIMATORS, "thresher.estimators"),
     **dict.fromkeys(_LEARNING, "thresher.learning"),
     "ActiveClassifier": "thresher.labeling",
+    "LabelSession": "thresher.label_sessions",
     "audit": "thresher.auditing",
     "remove_outliers": "thresher.outliers",
 }

@@ -5,6 +5,10 @@
     ├── UnknownId         an id that no draw has handed out (also a ValueError)
     ├── LearningStopped   a run that cannot continue
     ├── DamagedFile       a file that is damaged or not ours (also a ValueError)
+    │   └── DamagedJournal    the journal of a labeling session, with the line and the byte
+    ├── SessionInUse      a labeling session that another process has open
+    ├── NotSaved          an answer that could not be written; the session goes on
+    ├── SessionStopped    a labeling session whose disk can no longer be trusted
     ├── UnreadableTable   a file that is not a table of numbers and labels (also a ValueError)
     ├── UnreadablePart    a part of a pool on disk or on a cluster is lost, damaged or has changed
     ├── NotEnoughMemory   arrays that would not fit into memory (also a MemoryError)
@@ -76,6 +80,78 @@ class DamagedFile(ThresherError, ValueError):
         super().__init__(
             f"cannot read {path} ({reason}): it is damaged or not in the expected format. The file "
             "was not changed"
+        )
+
+
+class DamagedJournal(DamagedFile):
+    """The journal of a labeling session has a line that is not what was written.
+
+    Attributes
+    ----------
+    line : its number, from 1
+    byte : where it begins in the file, from 0
+
+    Examples
+    --------
+    >>> print(DamagedJournal("mail/journal.txt", 7, 1420, "the checksum does not match"))
+    cannot read mail/journal.txt (line 7, byte 1,420: the checksum does not match): it is damaged or
+    not in the expected format. The file was not changed. 'thresher label repair mail' saves every
+    valid vote
+    """
+
+    def __init__(self, path: str | Path, line: int, byte: int, reason: str) -> None:
+        super().__init__(str(path), f"line {line:,}, byte {byte:,}: {reason}")
+        advice = f"'thresher label repair {Path(path).parent}' saves every valid vote"
+        self.args = (f"{self.args[0]}. {advice}",)
+        self.line, self.byte = line, byte
+
+
+class SessionInUse(ThresherError):
+    """A labeling session that another process has open.
+
+    Examples
+    --------
+    >>> print(SessionInUse("mail", "process 4711 on ada"))
+    the session mail is open in process 4711 on ada; close it there first
+    """
+
+    def __init__(self, folder: str | Path, holder: str) -> None:
+        super().__init__(f"the session {folder} is open in {holder}; close it there first")
+
+
+class NotSaved(ThresherError):
+    """An answer that could not be written; nothing else is lost, and the session goes on.
+
+    Examples
+    --------
+    >>> print(NotSaved("No space left on device", 12))
+    this answer was not saved (No space left on device). Everything before it, 12 journal lines, is
+    safe; answer again once the disk has room
+    """
+
+    def __init__(self, reason: str, n_lines: int) -> None:
+        super().__init__(
+            f"this answer was not saved ({reason}). Everything before it, {n_lines:,} journal "
+            "lines, is safe; answer again once the disk has room"
+        )
+
+
+class SessionStopped(ThresherError):
+    """A labeling session that stopped because the disk can no longer be trusted.
+
+    Examples
+    --------
+    >>> print(SessionStopped("mail/journal.txt", "Input/output error", 12))
+    the session stopped: the disk did not confirm the last answer (Input/output error), so it may be
+    lost. The first 12 lines of mail/journal.txt are safe; check the disk, then open the session
+    again
+    """
+
+    def __init__(self, path: str | Path, reason: str, n_lines: int) -> None:
+        super().__init__(
+            f"the session stopped: the disk did not confirm the last answer ({reason}), so it may "
+            f"be lost. The first {n_lines:,} lines of {path} are safe; check the disk, then open "
+            "the session again"
         )
 
 

@@ -56,7 +56,7 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
                 file.flush()
                 os.fsync(file.fileno())
             unfinished.replace(target)
-            _sync_folder(target.parent)
+            sync_folder(target.parent)
     except BaseException:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
@@ -100,7 +100,7 @@ def _created(unfinished: Path, target: Path) -> BinaryIO:
     return file
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Wait until the new name is on the disk, where the system can say so of a folder."""
     if os.name != "posix":
         return

@@ -1,6 +1,7 @@
 """`ActiveClassifier`: labels of a finite pool, bought where they tell most."""
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self
@@ -19,7 +20,7 @@ from thresher.labeling.pool import FinitePool, Question
 from thresher.labeling.questions import N_FIRST, Questioner
 from thresher.labeling.run_file import load_run, save_run
 from thresher.labeling.scaled_pool import ScaledPool
-from thresher.labeling.transcript import Transcript
+from thresher.labeling.transcript import Batch, Transcript
 from thresher.labeling.trust import trust_in_labeled, trust_in_pool
 from thresher.validation import FloatArray, seed_from
 
@@ -128,11 +129,10 @@ class ActiveClassifier:
 
         Asking again without answering returns the same rows.
         """
-        self.stop_reason_ = self._reason_to_stop()
+        self.stop_reason_ = self.reason_to_stop()
         if self.stop_reason_ is None and not self._transcript.pending():
             self._warn()
-            batch = self._questioner.next_batch(self._transcript)
-            if batch.rows:
+            if (batch := self.next_batch()).rows:
                 self._transcript.batches.append(batch)
             else:
                 self.stop_reason_ = "pool exhausted"
@@ -175,14 +175,27 @@ class ActiveClassifier:
         pending, budget = self._transcript.pending(), self._parameters.label_budget
         return pending if budget is None else pending[: max(0, budget - self.n_labels_)]
 
-    @property
-    def _questioner(self) -> Questioner:
+    def next_batch(self) -> Batch:
+        """The rows to ask about next, whether earlier ones are answered or not; none at the end."""
         size, share = self._parameters.batch_size, self._parameters.audit_fraction
-        return Questioner(self._scaled, self.row_weights_, size, share)
+        questioner = Questioner(self._scaled, self.row_weights_, size, share)
+        return questioner.next_batch(self._transcript)
+
+    def with_transcript(self, transcript: Transcript, parameters: Parameters) -> Self:
+        """A learner of the same pool with other questions and answers; the pool is shared.
+
+        For who keeps the questions and answers: see `thresher.label_sessions`. The noise rate must
+        be the same, because the trust in the pool depends on it.
+        """
+        other = copy(self)
+        other._transcript, other._parameters = transcript, parameters
+        other._learned, other.stop_reason_ = None, None
+        return other
 
     # -- when to stop, and what to warn of ---------------------------------------------------
 
-    def _reason_to_stop(self) -> str | None:
+    def reason_to_stop(self) -> str | None:
+        """Why there is no more to ask; None while there is, or may be."""
         budget, target = self._parameters.label_budget, self._parameters.target_error
         if budget is not None and self.n_labels_ >= budget:
             return "budget spent"
@@ -204,27 +217,30 @@ class ActiveClassifier:
 
     def _warn(self) -> None:
         """Warn, once each, of answers of one class and of bought labels that do harm."""
+        for kind, message in self.doubts().items():
+            if kind not in self._warned:
+                self._warned.add(kind)
+                warn_caller(message, DoubtfulLabels)
+
+    def doubts(self) -> dict[str, str]:
+        """What looks wrong with the answers, by kind: only one class, or labels that do harm."""
         classes, n_labels = self._transcript.answers.classes, self.n_labels_
+        found = {}
         if len(classes) == 1 and n_labels >= N_FIRST:
-            self._warn_once(
-                "one class",
+            found["one class"] = (
                 f"all labels so far are {classes[0]!r}: random rows are asked about until another "
                 "label occurs, half of them distrusted ones. If you know a row of the other "
-                "class, pass it as initial_labels",
+                "class, pass it as initial_labels"
             )
         n_since = n_labels % LEAST_LABELS
         is_time = n_labels >= LEAST_LABELS and n_since < self._parameters.batch_size
-        if len(classes) == 2 and is_time and self._model.sample.disagrees():
-            self._warn_once(
-                "disagreement",
+        is_known = "disagreement" in self._warned  # and it takes ten fits
+        if len(classes) == 2 and is_time and not is_known and self._model.sample.disagrees():
+            found["disagreement"] = (
                 "the labels of the rows that the model was least sure of make it worse on random "
-                "rows: somebody may have planted rows where the questions are asked",
+                "rows: somebody may have planted rows where the questions are asked"
             )
-
-    def _warn_once(self, kind: str, message: str) -> None:
-        if kind not in self._warned:
-            self._warned.add(kind)
-            warn_caller(message, DoubtfulLabels)
+        return found
 
     # -- the model ---------------------------------------------------------------------------
 
@@ -248,9 +264,11 @@ class ActiveClassifier:
             self._learned = LearnedModel(sample, fitting, self._scaled, answers.classes, names)
         return self._learned
 
-    def to_model(self) -> HalfspaceModel:
-        """The current model alone, for `save_model`."""
-        return self._model.halfspace
+    def to_model(self, *, with_probabilities: bool = False) -> HalfspaceModel:
+        """The current model alone, for `save_model`; with probabilities, it can predict them."""
+        if not with_probabilities:
+            return self._model.halfspace
+        return replace(self._model.halfspace, probability_slope=self._model.slope)
 
     def to_sklearn(self) -> Any:
         """A plain scikit-learn pipeline with the same predictions, see `HalfspaceModel`."""

@@ -19,7 +19,7 @@ To add a format, touch three files: write a module with a reader, a function of 
 in batches only needs a subclass of `BatchFile`, named in `BATCH_FILES`.
 """
 
-from thresher.table_files.copying import copy_rows
+from thresher.table_files.copying import cells_of_rows, copy_rows
 from thresher.table_files.reading import find_table, prepare_table, read_table
 from thresher.table_files.standard_input import name_of
 from thresher.table_files.table import LabeledTable, refuse_controls
@@ -28,6 +28,7 @@ from thresher.table_files.text_format import TextFormat
 __all__ = [
     "LabeledTable",
     "TextFormat",
+    "cells_of_rows",
     "copy_rows",
     "find_table",
     "name_of",

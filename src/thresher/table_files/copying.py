@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain, compress
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.files import replacing
+from thresher.table_files.arrow_cells import arrow
+from thresher.table_files.arrow_tables import BatchFile
 from thresher.table_files.delimited import CsvFile
 from thresher.table_files.reading import BATCH_FILES, read_table
 from thresher.table_files.table import TableRequest
@@ -48,8 +51,7 @@ def copy_rows(
     'words;spam\\n2,0;yes\\n'
     """
     path = Path(path)
-    name = path.name.lower()
-    kind = next((kind for suffix, kind in BATCH_FILES.items() if name.endswith(suffix)), None)
+    kind = _kind(path)
     if kind is None:
         _write(out, *_numbers(path, is_kept))
     elif issubclass(kind, CsvFile):
@@ -61,6 +63,43 @@ def copy_rows(
             _write(out, head, compress(records, is_kept), separator)
     else:
         _write(out, *_batches(kind(path, TableRequest()), is_kept))
+
+
+def cells_of_rows(path: str | Path, places: NDArray[np.intp]) -> dict[str, Any] | None:
+    """The cells of some rows by column, as they stand in the file; None if it has only numbers.
+
+    Parameters
+    ----------
+    path : a file that `prepare_table` reads
+    places : of the rows, ascending from 0
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "mail.csv")
+    ...     _ = path.write_text("words;spam\\n1,5;no\\n2,0;yes\\n")
+    ...     cells_of_rows(path, np.array([1]))["words"].to_pylist()
+    ['2,0']
+    """
+    path = Path(path)
+    if (kind := _kind(path)) is None:
+        return None
+    form = TextFormat()
+    if issubclass(kind, CsvFile):  # without the decimal sign, which would be replaced
+        form = replace(recognized(path, form, kind.usual_separator), decimal=None)
+    file, start, pieces = kind(path, TableRequest(text_format=form)), 0, []
+    for batch, _ in file.batches([name for name in file.names if name]):
+        first, last = np.searchsorted(places, [start, start + batch.num_rows])
+        pieces.append(batch.take(arrow().array(places[first:last] - start)))
+        start += batch.num_rows
+    table = arrow().Table.from_batches(pieces).combine_chunks()
+    return {name: table.column(name) for name in table.column_names}
+
+
+def _kind(path: Path) -> type[BatchFile] | None:
+    name = path.name.lower()
+    return next((kind for suffix, kind in BATCH_FILES.items() if name.endswith(suffix)), None)
 
 
 def _batches(file: Any, is_kept: NDArray[np.bool_]) -> tuple[list[str], Iterator[Any]]:

@@ -1,0 +1,276 @@
+"""The table of a session: cells as they stand in it, and the same rows as numbers."""
+
+import hashlib
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.errors import LearningStopped
+from thresher.label_sessions.state import RowId
+from thresher.labeling.pool import FinitePool
+from thresher.preparation import RawColumn, RawNumbers, TablePreparation, columns_of
+from thresher.table_files import cells_of_rows, prepare_table
+from thresher.validation import Rows, is_sparse
+from thresher.wording import one_line
+
+MOST_ROWS = 100_000  # that can be asked about; of more, a random sample of that size
+Cells = Callable[[int], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the rows come from.
+
+    Parameters
+    ----------
+    table : the path of a file, or an array, a sparse matrix or a data frame
+    label : a column to leave out, such as known answers
+    id_column : with the ids of the rows; by default they are row numbers, or the index of a pandas
+        frame
+    """
+
+    table: Any
+    label: str | None = None
+    id_column: str | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """Of the file, if it is one."""
+        return Path(self.table).absolute() if isinstance(self.table, (str, Path)) else None
+
+
+@dataclass(frozen=True, eq=False)
+class SessionPool:
+    """The rows that can be asked about.
+
+    Parameters
+    ----------
+    n_rows : of the whole table
+    ids : (n,) of the rows that can be asked about
+    X : (n, d) the same rows as numbers, dense or CSR
+    feature_names : of the columns of X
+    preparation : how the columns of the table become those of X; None if they are numbers
+    fingerprint : what tells this table from another one
+    cells : the values of the row at a position, by column
+    """
+
+    n_rows: int
+    ids: NDArray[Any]
+    X: Rows
+    feature_names: list[str]
+    preparation: TablePreparation | None
+    fingerprint: dict[str, Any]
+    cells: Cells
+
+    @classmethod
+    def of(cls, source: Source, *, seed: int, needed: Iterable[RowId] = ()) -> Self:
+        """The pool; of a long table, a random sample and the rows that are needed."""
+        whole = _in_memory(source) if source.path is None else _in_file(source, source.path)
+        if len(set(whole.ids.tolist())) < whole.n_rows:
+            raise ValueError("the ids of the rows must be unique")
+        places = _sample(whole, seed, needed)
+        return cls(
+            n_rows=whole.n_rows,
+            ids=whole.ids[places],
+            X=whole.X[places],
+            feature_names=whole.feature_names,
+            preparation=whole.preparation,
+            fingerprint=whole.fingerprint,
+            cells=whole.cells_of(places),
+        )
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """The names of the columns of the table, without the one that is left out."""
+        return self.feature_names if is_sparse(self.X) else list(self.cells(0))
+
+    def row(self, row_id: RowId) -> dict[str, Any]:
+        """The values of a row by column, as they stand in the table; of a sparse one, no zeros."""
+        return self.cells(self.position(row_id))
+
+    def position(self, row_id: RowId) -> int:
+        """Where a row is among those that can be asked about.
+
+        Raises
+        ------
+        ValueError : there is no such row
+        """
+        if (position := self.position_of.get(row_id)) is None:
+            raise ValueError(f"the pool has no row with the id {one_line(repr(row_id))}")
+        return position
+
+    @cached_property
+    def position_of(self) -> dict[RowId, int]:
+        """The positions of all rows that can be asked about."""
+        return {row_id: place for place, row_id in enumerate(self.ids.tolist())}
+
+    def require(self, fingerprint: dict[str, Any], folder: Path) -> None:
+        """Raise `LearningStopped` unless this is the table that a session was created with."""
+        if self.fingerprint != fingerprint:
+            raise LearningStopped(
+                f"this is not the pool of the session {folder}, which has "
+                f"{fingerprint.get('n_rows', 0):,} rows: the shape or the entries differ. The "
+                "session is unchanged; open it with the same table"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class _Whole:
+    """A whole table; see `SessionPool`."""
+
+    ids: NDArray[Any]
+    X: Rows
+    feature_names: list[str]
+    preparation: TablePreparation | None
+    fingerprint: dict[str, Any]
+    cells_of: Callable[[NDArray[np.intp]], Cells]
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.X.shape[0])
+
+
+def _sample(whole: _Whole, seed: int, needed: Iterable[RowId]) -> NDArray[np.intp]:
+    if whole.n_rows <= MOST_ROWS:
+        return np.arange(whole.n_rows)
+    rng = np.random.default_rng([seed, whole.n_rows])
+    drawn = rng.choice(whole.n_rows, MOST_ROWS, replace=False)
+    wanted = set(needed)
+    others = [place for place, one in enumerate(whole.ids.tolist()) if one in wanted]
+    return np.union1d(drawn, np.array(others, dtype=np.intp))
+
+
+# -- tables in memory --------------------------------------------------------------------------
+
+
+def _in_memory(source: Source) -> _Whole:
+    table = source.table
+    if not (hasattr(table, "columns") or hasattr(table, "column_names")):
+        pool = FinitePool.of(table)
+        names = [f"x{j}" for j in range(pool.rows.shape[1])]
+        print_ = {"kind": "table", **pool.description}
+        of = _cells_of_numbers(pool.rows, names)
+        return _Whole(pool.ids, pool.rows, names, None, print_, of)
+    columns = [one for one in columns_of(table) if one.name != source.label]
+    ids = _ids_of(table, source.id_column, columns[0].n_rows)
+    columns = [one for one in columns if one.name != source.id_column]
+    names = [column.name for column in columns]
+    n_rows = columns[0].n_rows
+    print_ = {"kind": "table", "n_rows": n_rows, "n_features": len(names)}
+    print_["checksum"] = _checksum(columns)
+    X, preparation = _prepared(columns)
+    features = names if preparation is None else preparation.feature_names
+    return _Whole(ids, X, features, preparation, print_, _cells_of_columns(table, names))
+
+
+def _prepared(columns: Sequence[RawColumn]) -> tuple[Rows, TablePreparation | None]:
+    numbers = [one.values for one in columns if isinstance(one, RawNumbers)]
+    if len(numbers) == len(columns) and all(np.isfinite(values).all() for values in numbers):
+        return np.column_stack(numbers), None
+    preparation = TablePreparation.for_columns(columns)
+    if not preparation.used_columns:
+        raise ValueError("the pool must have a column that can be learned from")
+    return preparation.prepare({one.name: one for one in columns}).X, preparation
+
+
+def _checksum(columns: Sequence[RawColumn]) -> int:
+    value = 0
+    for one in columns:
+        value = zlib.crc32(one.name.encode("utf-8", "surrogatepass"), value)
+        if isinstance(one, RawNumbers):
+            value = zlib.crc32(np.ascontiguousarray(one.values).data, value)
+        else:
+            value = zlib.crc32(np.ascontiguousarray(one.codes).data, value)
+            value = zlib.crc32("\0".join(one.texts).encode("utf-8", "surrogatepass"), value)
+    return value
+
+
+def _ids_of(table: Any, id_column: str | None, n_rows: int) -> NDArray[Any]:
+    if id_column is not None:
+        return _plain_ids(list(table[id_column]))
+    if hasattr(table, "iloc"):
+        return _plain_ids(list(table.index))
+    return np.arange(n_rows)
+
+
+def _plain_ids(values: Sequence[Any]) -> NDArray[Any]:
+    """Ids that JSON can hold: integers or texts."""
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    for value in plain:
+        if isinstance(value, bool) or not isinstance(value, (int, str)):
+            raise TypeError(f"row ids must be integers or strings, got {one_line(repr(value))}")
+    ids = np.empty(len(plain), dtype=object)
+    ids[:] = plain
+    return ids
+
+
+def _cells_of_columns(table: Any, names: list[str]) -> Callable[[NDArray[np.intp]], Cells]:
+    known: Any = getattr(table, "column_names", getattr(table, "columns", None))
+    place_of = {str(name): place for place, name in enumerate(known)}
+    columns = {name: table[known[place_of[name]]] for name in names}
+
+    def cells_of(places: NDArray[np.intp]) -> Cells:
+        def cells(place: int) -> dict[str, Any]:
+            at = int(places[place])
+            return {name: _plain(_at(column, at)) for name, column in columns.items()}
+
+        return cells
+
+    return cells_of
+
+
+def _at(column: Any, place: int) -> Any:
+    return column.iloc[place] if hasattr(column, "iloc") else column[place]
+
+
+def _cells_of_numbers(rows: Rows, names: list[str]) -> Callable[[NDArray[np.intp]], Cells]:
+    def cells_of(places: NDArray[np.intp]) -> Cells:
+        def cells(place: int) -> dict[str, Any]:
+            row = rows[[places[place]]]
+            if is_sparse(row):
+                return {names[j]: float(v) for j, v in zip(row.indices, row.data) if v}
+            return dict(zip(names, row[0].tolist()))
+
+        return cells
+
+    return cells_of
+
+
+def _plain(value: Any) -> Any:
+    """A cell as JSON has it; what JSON has not, as text."""
+    if hasattr(value, "as_py"):
+        value = value.as_py()
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (str, int, bool)):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return str(value)
+
+
+# -- tables in files ---------------------------------------------------------------------------
+
+
+def _in_file(source: Source, path: Path) -> _Whole:
+    table = prepare_table(path, label=source.label, id_column=source.id_column, with_labels=False)
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    print_ = {"kind": "file", "n_rows": table.n_rows, "sha256": digest}
+    ids = _plain_ids(table.ids.tolist()) if source.id_column is not None else table.ids
+    names, preparation = table.feature_names, table.preparation
+
+    def cells_of(places: NDArray[np.intp]) -> Cells:
+        found = cells_of_rows(path, places)
+        if found is None:
+            return _cells_of_numbers(table.X, names)(places)
+        cells = {name: column for name, column in found.items() if name != source.label}
+        return lambda place: {name: _plain(column[place]) for name, column in cells.items()}
+
+    return _Whole(ids, table.X, names, preparation, print_, cells_of)

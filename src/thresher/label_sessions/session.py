@@ -1,0 +1,485 @@
+"""`LabelSession`: people label a pool, and nothing that they were told is saved is ever lost."""
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from thresher.estimators.model import HalfspaceModel, Label
+from thresher.estimators.model_file import save_model
+from thresher.files import sync_folder
+from thresher.label_sessions.checks import check_classes, check_label, check_name, check_text
+from thresher.label_sessions.disk import SystemDisk
+from thresher.label_sessions.journal import Event, write_new
+from thresher.label_sessions.learner import Snapshot
+from thresher.label_sessions.ledger import Ledger, now
+from thresher.label_sessions.lock import SessionLock
+from thresher.label_sessions.plan import Plan
+from thresher.label_sessions.pool import SessionPool, Source
+from thresher.label_sessions.progress import Progress
+from thresher.label_sessions.queue import Leases, Queue
+from thresher.label_sessions.refitting import Refitter
+from thresher.label_sessions.state import Receipt, RowId, SessionState
+from thresher.labeling import ActiveClassifier
+from thresher.labeling.answers import Answers
+from thresher.validation import seed_from
+
+JOURNAL = "journal.txt"
+FORMAT = "thresher-label-session 1"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A row that an annotator is asked about.
+
+    Parameters
+    ----------
+    row_id : the index label of a pandas frame, the id of an id column, or the row number
+    values : the row by column, as it stands in the table
+    reason : why this row is asked about
+    is_random : whether it was drawn at random
+    lease_end : in seconds since 1970; from then on, somebody else can get the row
+    """
+
+    row_id: RowId
+    values: dict[str, Any]
+    reason: str
+    is_random: bool
+    lease_end: float
+
+
+class LabelSession:
+    """A labeling session in a folder, for one or more annotators; call `create` or `open`.
+
+    All methods can be called from any thread. The only truth is the journal, a text file in the
+    folder, see `thresher.label_sessions.journal`: whatever was acknowledged is in it and on the
+    disk. The model is refitted in the background, so that the next question is there at once.
+
+    A request id makes a request safe to repeat: the second one with the same id changes nothing and
+    returns the same receipt. Without one, every call is a request of its own.
+
+    Attributes
+    ----------
+    folder : where the session lies
+    pool : the table: `.columns`, `.n_rows`, `.row(row_id)`
+    messages : what was noticed when the session was opened, such as a torn line; mostly empty
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((200, 4))
+    >>> folder = tempfile.mkdtemp()
+    >>> with LabelSession.create(f"{folder}/mail", X, classes=["ham", "spam"], label_budget=30,
+    ...                          random_state=0) as session:
+    ...     while (question := session.next_question("ann")) is not None:
+    ...         label = "spam" if question.values["x1"] > 0 else "ham"
+    ...         _ = session.vote("ann", question.row_id, label)
+    ...     progress = session.progress()
+    >>> progress.n_labels, progress.stop_reason
+    (30, 'budget spent')
+    """
+
+    def __init__(
+        self, folder: Path, lock: SessionLock, ledger: Ledger, source: Source, pool: SessionPool
+    ) -> None:
+        self.folder, self.pool = folder, pool
+        self.messages = ledger.messages
+        self._lock, self._ledger, self._source = lock, ledger, source
+        self._base = self._make_base()
+        self._changed = threading.Condition(threading.RLock())
+        self._leases = Leases(time.time)
+        self._refitter = Refitter(self._record, self._ids_of, self._changed)
+
+    @classmethod
+    def create(
+        cls,
+        folder: str | Path,
+        pool: Any,
+        *,
+        classes: Sequence[Label] | None = None,
+        votes_per_row: int = 1,
+        decision: str = "first",
+        lease_seconds: float = 600,
+        noise_rate: float = 0.05,
+        sparsity: int | str = "auto",
+        batch_size: int = 10,
+        label_budget: int | None = None,
+        target_error: float | None = None,
+        label: str | None = None,
+        id_column: str | None = None,
+        random_state: Any = None,
+    ) -> Self:
+        """A new session in a folder, which is made if it does not exist.
+
+        Parameters
+        ----------
+        folder : must not have a session yet
+        pool : a path of a file that `thresher learn` reads, an array, a sparse matrix or a data
+            frame. Of more than 100,000 rows, a random sample of 100,000 is asked about
+        classes : the two labels, in the order in which they are shown. By default, the first two
+            different labels that are voted
+        votes_per_row : how many annotators are asked about each row
+        decision : "first": a row has the label of its first vote; "majority": what most votes say
+        lease_seconds : how long a row is kept for the annotator who has it on the screen
+        noise_rate, sparsity, batch_size, label_budget, target_error : see `ActiveClassifier`
+        label : a column of the pool to leave out, such as known answers
+        id_column : a column with the ids of the rows
+        random_state : integer seed, Generator, RandomState or None
+
+        Raises
+        ------
+        FileExistsError : the folder has a session
+        """
+        plan = Plan(
+            votes_per_row=votes_per_row,
+            decision=decision,
+            lease_seconds=lease_seconds,
+            noise_rate=noise_rate,
+            sparsity=sparsity,
+            batch_size=batch_size,
+            label_budget=label_budget,
+            target_error=target_error,
+        )
+        folder = Path(folder)
+        source, seed = Source(pool, label, id_column), seed_from(random_state)
+        loaded = SessionPool.of(source, seed=seed)
+        header = {
+            "event": "header",
+            "format": FORMAT,
+            "at": now(),
+            "versions": {name: version(name) for name in ("thresher", "numpy", "scikit-learn")},
+            "seed": seed,
+            "classes": check_classes(classes),
+            "path": None if source.path is None else str(source.path),
+            "label": label,
+            "id_column": id_column,
+            "plan": asdict(plan),
+            "pool": loaded.fingerprint,
+        }
+        with _locked_new(folder) as lock:
+            # Twice: if one of the two lines is damaged, repair has the other.
+            write_new(folder / JOURNAL, [header, header], SystemDisk())
+            return cls(folder, lock, Ledger(folder / JOURNAL), source, loaded)
+
+    @classmethod
+    def open(cls, folder: str | Path, pool: Any = None) -> Self:
+        """The session in a folder, as it was left.
+
+        Parameters
+        ----------
+        folder : of the session
+        pool : the same table as before; not needed if it was a file that is still there
+
+        Raises
+        ------
+        FileNotFoundError : there is no session in the folder
+        SessionInUse : another process has it open
+        DamagedJournal : a line of the journal is not what was written
+        LearningStopped : the pool is not the one that the session was created with
+        """
+        folder = Path(folder)
+        if not (folder / JOURNAL).is_file():
+            raise FileNotFoundError(2, "there is no labeling session in this folder", str(folder))
+        with _locked(folder) as lock:
+            ledger = Ledger(folder / JOURNAL)
+            try:
+                source, loaded = _known_pool(ledger.state, pool, folder)
+                return cls(folder, lock, ledger, source, loaded)
+            except BaseException:
+                ledger.close()
+                raise
+
+    # -- what a session is about -------------------------------------------------------------
+
+    @property
+    def classes(self) -> list[Label]:
+        """The two labels in the order in which they were given; fewer while they are not known."""
+        with self._changed:
+            known = self._state.header["classes"]
+            return list(known) if known else Answers(dict(self._every_label())).classes
+
+    @property
+    def plan(self) -> Plan:
+        """The parameters of the session; see `change_plan`."""
+        return self._state.plan
+
+    def _every_label(self) -> Iterator[tuple[int, Label]]:
+        state = self._state
+        votes = [vote.label for by in state.votes.values() for vote in by.values()]
+        return enumerate([*votes, *state.resolved.values(), *state.imported.values()])
+
+    @property
+    def _state(self) -> SessionState:
+        return self._ledger.state
+
+    def _make_base(self) -> ActiveClassifier:
+        plan, seed = self._state.plan, self._state.header["seed"]
+        return ActiveClassifier(self.pool.X, noise_rate=plan.noise_rate, random_state=seed)
+
+    def _ids_of(self, positions: list[int]) -> list[RowId]:
+        return self.pool.ids[positions].tolist()
+
+    # -- questions ---------------------------------------------------------------------------
+
+    def next_question(self, annotator: str, *, wait: bool = True) -> Question | None:
+        """The row to ask this annotator about, or None if there is none for this annotator now.
+
+        The same row again until it is answered or its lease has ended. If the next rows are still
+        being chosen, the call waits for them; with `wait=False`, it returns None, and
+        `progress().refitting` is True.
+        """
+        check_name(annotator, "annotator")
+        with self._changed:
+            self._ledger.require_open()
+            while True:
+                self._refitter.raise_error()
+                row = self._row_for(annotator)
+                self._refit_if_needed(annotator)
+                if row is not None:
+                    return self._question(annotator, row)
+                if not (wait and self._refitter.is_running):
+                    return None
+                self._changed.wait()
+
+    def _row_for(self, annotator: str) -> RowId | None:
+        if self.stop_reason is not None:
+            return None
+        rows = Queue.of(self._state, annotator, self._leases.live()).rows
+        lease = self._leases.of(annotator)
+        if lease is not None and lease.row_id in rows:
+            return lease.row_id
+        return rows[0] if rows else None
+
+    def _question(self, annotator: str, row: RowId) -> Question:
+        lease = self._leases.give(annotator, row, self._state.plan.lease_seconds)
+        asked = self._state.asked[row]
+        values = self.pool.row(row)
+        return Question(row, values, asked.reason, asked.is_random, lease.until)
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why there are no more questions; see `ActiveClassifier`. None while there are."""
+        with self._changed:
+            state, budget = self._state, self._state.plan.label_budget
+            n_done = sum(state.is_paid(row) and state.is_complete(row) for row in state.asked)
+            return "budget spent" if budget is not None and n_done >= budget else state.stop_reason
+
+    def _refit_if_needed(self, annotator: str) -> None:
+        """Choose more rows when few are left for this annotator; estimate the error at the end."""
+        state = self._state
+        if self._refitter.is_running:
+            return
+        if self.stop_reason is not None:
+            is_known = state.history and state.history[-1].n_labels == state.n_labels
+            if not is_known and state.stop_reason is None and state.n_labels:
+                self._start_refit(with_questions=False)
+            return
+        leased = self._leases.live()
+        n_ahead = max(state.plan.batch_size // 2, len(leased) + 1)
+        if Queue.of(state, annotator, leased).is_short(n_ahead):
+            self._start_refit(with_questions=True)
+
+    def _start_refit(self, *, with_questions: bool) -> None:
+        snapshot = Snapshot.of(self._base, self.pool, self._state)
+        self._refitter.start(snapshot, with_questions=with_questions)
+
+    # -- answers -----------------------------------------------------------------------------
+
+    def vote(
+        self,
+        annotator: str,
+        row_id: RowId,
+        label: Label,
+        *,
+        request_id: str | None = None,
+        comment: str | None = None,
+    ) -> Receipt:
+        """Record a label; it is on the disk when this returns.
+
+        A second vote of the same annotator on a row replaces the first. A vote that comes after its
+        lease has ended is kept.
+
+        Raises
+        ------
+        ValueError, TypeError : a row that was not asked about, a label that is not one of the
+            classes, or a request id that was used for something else. Nothing is recorded
+        NotSaved : the disk is full; nothing is recorded, and the session goes on
+        SessionStopped : the disk did not confirm; the message says what is safe
+        """
+        with self._changed:
+            plain = check_label(label, self.classes)
+            text = None if comment is None else check_text(comment, "comment")
+            event = _event("vote", annotator=annotator, row=row_id, label=plain, comment=text)
+            return self._answer(event, request_id)
+
+    def skip(self, annotator: str, row_id: RowId, *, request_id: str | None = None) -> Receipt:
+        """Record that an annotator cannot tell; the row is left to others."""
+        with self._changed:
+            return self._answer(
+                {"event": "skip", "annotator": annotator, "row": row_id}, request_id
+            )
+
+    def _answer(self, event: Event, request_id: str | None) -> Receipt:
+        annotator = check_name(event["annotator"], "annotator")
+        self._require_asked(event["row"])
+        receipt = self._ledger.request(event, request_id)
+        self._leases.end(annotator)
+        self._refit_if_needed(annotator)
+        return receipt
+
+    def retract(self, annotator: str, *, request_id: str | None = None) -> RowId | None:
+        """Undo the annotator's last vote or skip; its row, or None if there is nothing to undo.
+
+        The row is asked about again.
+        """
+        with self._changed:
+            check_name(annotator, "annotator")
+            known = self._state.receipts.get(request_id or "")
+            row = self._state.last_of(annotator) if known is None else known.row_id
+            if row is None:
+                return None
+            self._leases.end(annotator)
+            event = _event("retract", annotator=annotator, row=row)
+            return self._ledger.request(event, request_id).row_id
+
+    def note(
+        self,
+        annotator: str,
+        text: str,
+        row_id: RowId | None = None,
+        *,
+        request_id: str | None = None,
+    ) -> Receipt:
+        """Record a remark, about a row or about the session."""
+        with self._changed:
+            check_name(annotator, "annotator")
+            if row_id is not None:
+                self.pool.position(row_id)
+            text = check_text(text, "text")
+            event = _event("note", annotator=annotator, text=text, row=row_id)
+            return self._ledger.request(event, request_id)
+
+    def resolve(self, row_id: RowId, label: Label, *, request_id: str | None = None) -> Receipt:
+        """Decide a row, whatever the votes say: for the owner of the session."""
+        with self._changed:
+            self._require_asked(row_id)
+            event = _event("resolve", row=row_id, label=check_label(label, self.classes))
+            return self._ledger.request(event, request_id)
+
+    def change_plan(self, **changes: Any) -> Plan:
+        """Change parameters of the plan, such as `label_budget`; the noise rate stays.
+
+        Examples
+        --------
+        >>> session.change_plan(label_budget=200)  # doctest: +SKIP
+        """
+        with self._changed:
+            plan = replace(self._state.plan, **changes)
+            if plan.noise_rate != self._state.plan.noise_rate:
+                raise ValueError("noise_rate cannot be changed: the questions depend on it")
+            if plan != self._state.plan:
+                self._record({"event": "plan", "plan": asdict(plan)})
+            return plan
+
+    def _record(self, event: Event) -> None:
+        with self._changed:
+            self._ledger.record(event)
+            self._changed.notify_all()
+
+    def _require_asked(self, row_id: RowId) -> None:
+        self.pool.position(row_id)
+        if row_id not in self._state.asked:
+            raise ValueError(f"row {row_id!r} was not asked about")
+
+    # -- results -----------------------------------------------------------------------------
+
+    def progress(self, annotator: str | None = None) -> Progress:
+        """Where the session stands; with an annotator, also how many votes are theirs."""
+        with self._changed:
+            return Progress.of(
+                self._state,
+                stop_reason=self.stop_reason,
+                refitting=self._refitter.is_running,
+                annotator=annotator,
+            )
+
+    def wait(self) -> None:
+        """Wait until no refit is running in the background."""
+        self._refitter.wait()
+
+    def model(self) -> HalfspaceModel:
+        """The model of the labels so far: it depends on the pool, the seed and the votes alone."""
+        with self._changed:
+            snapshot = Snapshot.of(self._base, self.pool, self._state)
+        return snapshot.model(self.pool)
+
+    def save_model(self, path: str | Path) -> None:
+        """Write the model to a JSON file, which `load_model` and `thresher predict` read."""
+        save_model(self.model(), path)
+
+    # -- the end -----------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Wait for a running refit, then release the session; closing twice does nothing."""
+        self._refitter.wait()
+        with self._changed:
+            if self._ledger.close():
+                self._lock.release()
+                self._changed.notify_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+@contextmanager
+def _locked_new(folder: Path) -> Iterator[SessionLock]:
+    """The lock of a folder without a session; released after an error."""
+    folder.mkdir(parents=True, exist_ok=True)
+    sync_folder(folder.parent)
+    with _locked(folder) as lock:
+        if (folder / JOURNAL).exists():
+            raise FileExistsError(17, "there is a labeling session in this folder", str(folder))
+        yield lock
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[SessionLock]:
+    """The lock of a folder, released after an error."""
+    lock = SessionLock(folder)
+    try:
+        yield lock
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _known_pool(state: SessionState, pool: Any, folder: Path) -> tuple[Source, SessionPool]:
+    """The pool of a session that is opened again."""
+    header = state.header
+    table = header["path"] if pool is None else pool
+    if table is None:
+        raise ValueError("pool must be given: the session was created with a table in memory")
+    source = Source(table, header["label"], header["id_column"])
+    needed = {*state.imported, *state.asked}
+    loaded = SessionPool.of(source, seed=header["seed"], needed=needed)
+    loaded.require(header["pool"], folder)
+    return source, loaded
+
+
+def _event(kind: str, **fields: Any) -> Event:
+    """An event of this kind with the fields that are not None."""
+    return {"event": kind, **{name: value for name, value in fields.items() if value is not None}}
