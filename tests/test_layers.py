@@ -61,10 +61,12 @@ ALLOWED["displays"] = FOUNDATIONS | {"estimators", "learning", "rendering"}
 ALLOWED["rivals"] = ALLOWED["estimators"] | {"estimators"}
 ALLOWED["experiments"] = ALLOWED["rivals"] | {"rivals", "simulate", "table_files"}
 ALLOWED["auditing"] = ALLOWED["rivals"] | {"displays", "table_files"}
+ALLOWED["label_page"] = ALLOWED["label_sessions"] | {"label_sessions", "rendering"}
 ALLOWED["__init__"] = ALLOWED["auditing"] | ALLOWED["label_sessions"]
 ALLOWED["__init__"] |= {"auditing", "label_sessions"}
 ALLOWED["demo"] = ALLOWED["auditing"] | {"auditing", "rivals", "simulate"}
 ALLOWED["cli"] = ALLOWED["demo"] | {"demo", "experiments", "label_sessions", "labeling", "__init__"}
+ALLOWED["cli"] |= {"label_page"}
 ALLOWED["__main__"] = {"cli"}
 
 LABORATORY = {"simulate", "rivals", "experiments"}

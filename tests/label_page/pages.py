@@ -94,7 +94,9 @@ def page_of(
     accounts = Accounts(session.folder)
     tokens = {"owner": accounts.new_owner_link("owner"), "annotator": accounts.add("annotator")}
     cookies = {
-        name: exchanged[1] for name, token in tokens.items() if (exchanged := accounts.exchange(token))
+        name: exchanged[1]
+        for name, token in tokens.items()
+        if (exchanged := accounts.exchange(token))
     }
     site = Site(session, accounts, ADDRESS, COOKIE, images_root)
     origins = frozenset({ADDRESS, "http://localhost:8700"})

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from label_page.pages import ADDRESS, COOKIE, OpenPage, new_session, page_of
 from PIL import Image
 
+from label_page.pages import ADDRESS, COOKIE, OpenPage, new_session, page_of
 from thresher.errors import NotSaved, SessionStopped
 from thresher.label_page.app import COOKIE_SECONDS
 

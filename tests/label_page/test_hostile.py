@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from label_page.hostile import ADDRESS, FORM, VOTE, Case, cases
 from label_page.pages import FROM_OUR_PAGE, OpenPage, new_session, page_of
-
 from thresher.label_page.guard import HEADERS, Limits
 from thresher.label_page.rates import Rate
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from label_page.pages import OpenPage, X, new_session, page_of
 
+from label_page.pages import OpenPage, X, new_session, page_of
 from thresher.estimators import load_model
 from thresher.label_page.error_curve import error_curve
 from thresher.label_sessions.state import Estimate
@@ -89,11 +89,6 @@ def test_people_who_voted_stay_listed_without_a_link(page: OpenPage) -> None:
 
 def test_the_files_can_be_downloaded(page: OpenPage, tmp_path: Path) -> None:
     label_some(page, 15, "owner", "annotator")
-    for name in ("labels.csv", "votes.csv"):
-        response = page.get(f"/export/{name}")
-        assert response.headers["content-disposition"] == f'attachment; filename="{name}"'
-        assert response.headers["content-type"].startswith("text/csv")
-        assert len(response.text.splitlines()) > 1
     path = tmp_path / "model.json"
     path.write_bytes(page.get("/export/model.json").content)
     assert list(load_model(path).classes) == ["no", "yes"]

@@ -13,7 +13,7 @@ from thresher import rendering
 from thresher.label_page.answering import Answering
 from thresher.label_page.guard import Guard, Limits
 from thresher.label_page.overview import Overview
-from thresher.label_page.site import PageError, Site, render, render_error, see
+from thresher.label_page.site import PageError, Site, for_owner, render, render_error, see
 
 STATIC = Path(__file__).with_name("static")
 FILES = {
@@ -41,12 +41,12 @@ def create_app(site: Site, *, origins: frozenset[str], limits: Limits | None = N
         Route("/skip", answering.skip, methods=["POST"]),
         Route("/undo", answering.undo, methods=["POST"]),
         Route("/image", answering.image),
-        Route("/session", overview.session),
-        Route("/annotators", overview.add_annotator, methods=["POST"]),
-        Route("/annotators/revoke", overview.revoke_annotator, methods=["POST"]),
-        Route("/row", overview.row),
-        Route("/resolve", overview.resolve, methods=["POST"]),
-        Route("/export/{name}", overview.export),
+        Route("/session", for_owner(overview.session)),
+        Route("/annotators", for_owner(overview.add_annotator), methods=["POST"]),
+        Route("/annotators/revoke", for_owner(overview.revoke_annotator), methods=["POST"]),
+        Route("/row", for_owner(overview.row)),
+        Route("/resolve", for_owner(overview.resolve), methods=["POST"]),
+        Route("/export/{name}", for_owner(overview.export)),
         Route("/join", entrance.join),
         Route("/welcome", entrance.welcome),
         Route("/static/{name}", static),

@@ -19,7 +19,6 @@ from thresher.label_page.site import (
     RowId,
     Site,
     field,
-    for_owner,
     label_of,
     refusing,
     render,
@@ -83,12 +82,10 @@ class Overview:
         self._site = site
         self._session = site.session
 
-    @for_owner
     def session(self, request: Request) -> Response:
         """Everything about the session."""
         return self._page(request)
 
-    @for_owner
     def add_annotator(self, request: Request) -> Response:
         """Make a personal link, and show it once."""
         name = field(request, "name")
@@ -98,7 +95,6 @@ class Overview:
             return self._page(request, status=409, notice=f"Not added: {error}.")
         return self._page(request, new_link=Link(name.strip(), self._site.link(token)))
 
-    @for_owner
     def revoke_annotator(self, request: Request) -> Response:
         """End a personal link."""
         try:
@@ -107,7 +103,6 @@ class Overview:
             return self._page(request, status=409, notice=f"Not revoked: {error}.")
         return see("/session")
 
-    @for_owner
     def row(self, request: Request) -> Response:
         """A row to decide."""
         row_id = row_of(request.query_params.get("row", ""))
@@ -124,7 +119,6 @@ class Overview:
             request_id=secrets.token_urlsafe(16),
         )
 
-    @for_owner
     def resolve(self, request: Request) -> Response:
         """Save the owner's own decision about a row."""
         row_id, label = row_of(field(request, "row")), label_of(self._session.classes, request)
@@ -133,17 +127,14 @@ class Overview:
             self._session.resolve(row_id, label, request_id=request_id)
         return see("/session")
 
-    @for_owner
     def export(self, request: Request) -> Response:
         """A file to keep."""
         exports: dict[str, tuple[Callable[[Path], Any], str]] = {
-            "labels.csv": (self._session.export_labels, "text/csv"),
-            "votes.csv": (self._session.export_votes, "text/csv"),
             "model.json": (self._session.save_model, "application/json"),
         }
         name = request.path_params["name"]
         if name not in exports:
-            raise PageError(404, "No such file", "There are labels.csv, votes.csv and model.json.")
+            raise PageError(404, "No such file", "There is model.json.")
         write, kind = exports[name]
         with tempfile.TemporaryDirectory() as folder, refusing():
             write(path := Path(folder, name))

@@ -117,7 +117,7 @@ def account_of(request: Request) -> Account:
 
 
 def for_owner(page: Page) -> Page:
-    """The page for the owner, who gets 403 otherwise.
+    """The page for the owner; others get 403.
 
     Examples
     --------
@@ -126,10 +126,10 @@ def for_owner(page: Page) -> Page:
     """
 
     @wraps(page)
-    def guarded(*arguments: Any) -> Response:
-        if not account_of(arguments[-1]).is_owner:
+    def guarded(request: Request) -> Response:
+        if not account_of(request).is_owner:
             raise PageError(403, "For the owner", "Only the owner can see this page.")
-        return page(*arguments)
+        return page(request)
 
     return guarded
 
