@@ -1,6 +1,6 @@
 """The seam to the world: where instances and labels come from."""
 
-from thresher.oracles.large import LargePool, ParquetPool
+from thresher.oracles.large import DaskPool, LargePool, ParquetPool
 from thresher.oracles.pools import ArrayPool, Table, WholeTable, as_instance_source
 from thresher.oracles.requests import Draw, DrawRequest, IdArray, LabelRequest, check_ids
 from thresher.oracles.sources import (
@@ -14,6 +14,7 @@ from thresher.oracles.streams import LabeledStream, StreamPool
 
 __all__ = [
     "ArrayPool",
+    "DaskPool",
     "Draw",
     "DrawRequest",
     "IdArray",
