@@ -14,7 +14,9 @@ from thresher.estimators.calibration import check_slope, log_probabilities, prob
 from thresher.estimators.checks import check_table
 from thresher.estimators.columns import ColumnScaling
 from thresher.estimators.model import HalfspaceModel
+from thresher.estimators.pools import scores_of_pool
 from thresher.learning import PhaseOutcome
+from thresher.oracles import LargePool
 from thresher.rendering.progress import Move
 from thresher.validation import FloatArray, Rows
 
@@ -48,9 +50,11 @@ class FittedHalfspace(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # 
     def decision_function(self, X: Any) -> FloatArray:
         """A score for each row: positive for the second class, larger farther from the boundary.
 
-        Only the columns of `support_` matter.
+        Only the columns of `support_` matter; of a pool larger than memory, only they are read.
         """
         check_is_fitted(self)
+        if isinstance(X, LargePool):
+            return scores_of_pool(self.to_model(), X)
         return like(self._scores(check_table(self, X)), X)
 
     def _scores(self, rows: Rows) -> FloatArray:

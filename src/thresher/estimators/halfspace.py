@@ -27,6 +27,7 @@ from thresher.estimators.contradictions import NoiseRate
 from thresher.estimators.copies import Copies
 from thresher.estimators.folds import usual_folds
 from thresher.estimators.penalized import PenalizedFit
+from thresher.estimators.pools import in_memory
 from thresher.estimators.screening import watched_columns
 from thresher.estimators.trust import trust_by_variance, trust_of_rows, warn_of_distrusted_classes
 from thresher.geometry import hard_threshold
@@ -162,8 +163,9 @@ class HalfspaceClassifier(FittedHalfspace):
         ----------
         X : array, sparse matrix or data frame of shape (n, d). An array of CuPy or Torch is worked
             on where it is, with all its columns and "hinge" as the final fit; what is fitted are
-            NumPy arrays
-        y : (n,) labels of two classes
+            NumPy arrays. Of a pool larger than memory (`ParquetPool`, `DaskPool`), a uniform sample
+            is fitted, whose rows are `sample_ids_`
+        y : (n,) labels of two classes; of a pool, the name of the column with the labels
         sample_weight : (n,) a weight of k means k copies of the row, and 0 none; the noise rate is
             a share of the total weight. Weights that are not integers are rounded to copies in
             proportion, about four for the median weight
@@ -176,6 +178,7 @@ class HalfspaceClassifier(FittedHalfspace):
             The fit would need too much memory; the message says how many rows would fit.
         """
         settings = Settings.of(self)
+        X, y = in_memory(self, X, y)
         rows, labels = check_table_where_it_is(self, X, y)
         settings = settings.for_rows(rows)
         weights, copies = check_sample_weight(sample_weight, len(labels)), None

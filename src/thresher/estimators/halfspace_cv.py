@@ -24,6 +24,7 @@ from thresher.estimators.copies import Copies
 from thresher.estimators.folds import DEFAULT_FOLDS, make_folds
 from thresher.estimators.halfspace import HalfspaceClassifier
 from thresher.estimators.model import HalfspaceModel
+from thresher.estimators.pools import in_memory
 from thresher.learning import PracticalSchedule
 from thresher.rendering.progress import Move, plain_lines, progress
 from thresher.validation import check_noise_rate, check_switch
@@ -138,6 +139,7 @@ class HalfspaceClassifierCV(FittedHalfspace):
             has fewer rows than there are folds.
         """
         settings = self._check_parameters()
+        X, y = in_memory(self, X, y)
         rows, labels = check_table_where_it_is(self, X, y)
         settings = settings.for_rows(rows)
         weights = check_sample_weight(sample_weight, len(labels))

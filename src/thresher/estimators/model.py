@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from thresher.estimators.calibration import check_slope, probabilities
 from thresher.estimators.columns import FARTHEST, ColumnScaling
+from thresher.estimators.pools import scores_of_pool
 from thresher.learning import PhaseOutcome
+from thresher.oracles import LargePool
 from thresher.preparation import TablePreparation, columns_of
 from thresher.validation import FloatArray, check_rows
 
@@ -88,6 +90,8 @@ class HalfspaceModel:
 
     def decision_function(self, X: object) -> FloatArray:
         """As `HalfspaceClassifier.decision_function`."""
+        if isinstance(X, LargePool):
+            return scores_of_pool(self, X)
         if self.preparation is not None:
             columns = columns_of(X, self.preparation.used_columns)
             prepared = self.preparation.prepare({column.name: column for column in columns})

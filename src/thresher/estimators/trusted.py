@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
 
 from thresher.estimators.checks import check_sample_weight, class_weights
 from thresher.estimators.halfspace import HalfspaceClassifier
+from thresher.estimators.pools import in_memory
 from thresher.learning import PracticalSchedule
 from thresher.validation import is_sparse, refuse_masked, require_in_memory
 
@@ -117,6 +118,7 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
         """
         steps, last = _steps_and_last(self.estimator)
         _require_sample_weight(last)
+        X, y = in_memory(self, X, y)
         require_in_memory(X)
         refuse_masked(X, "X")
         validate_data(self, X, skip_check_array=True)  # sets n_features_in_

@@ -39,7 +39,9 @@ class ActiveClassifier:
 
     Parameters
     ----------
-    pool : array, sparse matrix or data frame of shape (n, d)
+    pool : array, sparse matrix or data frame of shape (n, d). Of a pool larger than memory
+        (`ParquetPool`, `DaskPool`), a uniform sample is asked about, by the ids that its rows have
+        there
     noise_rate : largest share of planted rows to withstand, below 0.5
     sparsity : largest number of features in the model; "auto" or "all" for no limit
     batch_size : largest number of rows in a question
@@ -60,7 +62,8 @@ class ActiveClassifier:
     error_estimate_ : (estimate, low, high): the error on random labels, with a 95% interval
     stop_reason_ : why `ask` returned None: "budget spent", "target met", "no longer changes" or
         "pool exhausted"; None while there are questions
-    row_weights_ : (n,) the trust in each row of the pool, from 0 to 1
+    row_weights_ : (n,) the trust in each row of the pool, or of its sample, from 0 to 1
+    pool_ids_ : (n,) the ids of these rows
 
     Notes
     -----
@@ -263,6 +266,11 @@ class ActiveClassifier:
             names = self._pool.feature_names
             self._learned = LearnedModel(sample, fitting, self._scaled, answers.classes, names)
         return self._learned
+
+    @property
+    def pool_ids_(self) -> NDArray[Any]:
+        """The ids of the rows that can be asked about."""
+        return self._pool.ids
 
     def to_model(self, *, with_probabilities: bool = False) -> HalfspaceModel:
         """The current model alone, for `save_model`; with probabilities, it can predict them."""

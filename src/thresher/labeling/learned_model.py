@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from thresher.estimators.model import HalfspaceModel, Label
+from thresher.estimators.pools import scores_of_pool
 from thresher.labeling.fitting import Fitting, LinearFit
 from thresher.labeling.judging import ErrorEstimate, LabeledSample
 from thresher.labeling.scaled_pool import ScaledPool
+from thresher.oracles import LargePool
 from thresher.validation import FloatArray, is_sparse
 
 BLOCK_ENTRIES = 2**22  # of sparse rows that are made dense at a time
@@ -73,6 +75,8 @@ class LearnedModel:
 
     def scores(self, X: Any) -> FloatArray:
         """The score of each row; sparse rows are made dense in parts."""
+        if isinstance(X, LargePool):
+            return scores_of_pool(self.halfspace, X)
         if not is_sparse(X):
             return self.halfspace.decision_function(X)
         rows, step = X.tocsr(), max(1, BLOCK_ENTRIES // max(1, X.shape[1]))

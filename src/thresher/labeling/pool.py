@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 from thresher.arrays import to_host
 from thresher.estimators.checks import refuse_dates, refuse_repeated_names
 from thresher.learning.journal import checksum
+from thresher.oracles import LargePool
 from thresher.validation import Rows, check_rows, is_sparse, require_in_memory
 from thresher.wording import one_line
+
+SAMPLE_ENTRIES = 20_000_000  # of a pool larger than memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +57,14 @@ class FinitePool:
 
     @classmethod
     def of(cls, table: Any) -> Self:
-        """The pool, checked: finite numbers, names and an index without duplicates."""
+        """The pool, checked: finite numbers, names and an index without duplicates.
+
+        Of a pool larger than memory, a uniform sample, with the ids that the rows have there.
+        """
+        if isinstance(table, LargePool):
+            ids = table.sample_ids(SAMPLE_ENTRIES)
+            rows = table.take(ids)
+            return cls(rows, rows, ids, table.feature_names if table.has_names else None)
         require_in_memory(table)
         refuse_dates(table)
         refuse_repeated_names(table)

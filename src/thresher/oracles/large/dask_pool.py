@@ -29,7 +29,7 @@ class DaskPool(LargePool):
     columns : names of the columns that are features, of an array their numbers; by default every
         column of numbers or of true and false
     random_state : integer seed
-    n_places : see `LargePool`
+    n_places, sample_rows : see `LargePool`
 
     Raises
     ------
@@ -54,16 +54,23 @@ class DaskPool(LargePool):
         *,
         random_state: Any = 0,
         n_places: int = N_PLACES,
+        sample_rows: int | None = None,
     ) -> None:
         self._table = (
             _Frame(frame_or_array) if _is_frame(frame_or_array) else _Array(frame_or_array)
         )
         self.column_names = list(self._table.kinds)
+        self.has_names = isinstance(self._table, _Frame)
         numbers = [name for name, kind in self._table.kinds.items() if kind in "fiub"]
         names = numbers if columns is None else [str(name) for name in columns]
         self.require_columns(names, self.column_names)
         lengths = list(self._computed(self._table.lengths()))
-        super().__init__(names, lengths, random_state=random_state, n_places=n_places)
+        options: Any = {
+            "random_state": random_state,
+            "n_places": n_places,
+            "sample_rows": sample_rows,
+        }
+        super().__init__(names, lengths, **options)
 
     def run(self, jobs: Iterable[Job], columns: Sequence[str]) -> Iterator[Any]:
         """The results of the jobs, in their order."""

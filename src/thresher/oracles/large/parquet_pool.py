@@ -28,7 +28,7 @@ class ParquetPool(LargePool):
     columns : names of the columns that are features; by default every column of numbers or of
         true and false in the files
     random_state : integer seed
-    n_places : see `LargePool`
+    n_places, sample_rows : see `LargePool`
 
     Attributes
     ----------
@@ -61,6 +61,7 @@ class ParquetPool(LargePool):
         *,
         random_state: Any = 0,
         n_places: int = N_PLACES,
+        sample_rows: int | None = None,
     ) -> None:
         self.path = Path(path)
         self._files = data_files(self.path, self.open_file)
@@ -70,7 +71,12 @@ class ParquetPool(LargePool):
         for file in self._files:
             file.require(names)
         block_rows = [n_rows for file in self._files for n_rows in file.block_rows]
-        super().__init__(names, block_rows, random_state=random_state, n_places=n_places)
+        options: Any = {
+            "random_state": random_state,
+            "n_places": n_places,
+            "sample_rows": sample_rows,
+        }
+        super().__init__(names, block_rows, **options)
         self._first_blocks = np.cumsum([0, *(len(file.block_rows) for file in self._files)])
 
     def open_file(self, path: Path) -> Any:
@@ -89,22 +95,22 @@ class ParquetPool(LargePool):
     def run(self, jobs: Iterable[Job], columns: Sequence[str]) -> Iterator[Any]:
         """The results of the jobs, in their order; one block is in memory at a time."""
         for number, own in groupby(jobs, key=lambda job: self._file_of(job[0])):
-            file = self._files[number]
+            file, first = self._files[number], int(self._first_blocks[number])
             file.require(columns)
             with file.opened() as reader:
-                for job in own:
-                    with file.naming_block(job[0] - int(self._first_blocks[number])):
-                        yield from self._results(job, file, reader, columns)
+                for block, task in own:
+                    with file.naming_block(block - first):
+                        for start, table in self._tables(block, block - first, reader, columns):
+                            yield task(start, _arrays(file, table, columns))
 
-    def _results(
-        self, job: Job, file: DataFile, reader: BlockReader, columns: Sequence[str]
-    ) -> Iterator[Any]:
-        block, task = job
-        number = block - int(self._first_blocks[self._file_of(block)])
+    def _tables(
+        self, block: int, number: int, reader: BlockReader, columns: Sequence[str]
+    ) -> Iterator[tuple[int, Any]]:
+        """The parts of a block that are read at once, each with the id of its first row."""
+        keys = self._files[self._file_of(block)].keys
         start, stop = self.block_starts[block : block + 2].tolist()
-        stored = [name for name in columns if name not in file.keys]
-        for table in reader.tables(number, stored):
-            yield task(start, _arrays(file, table, columns))
+        for table in reader.tables(number, [name for name in columns if name not in keys]):
+            yield start, table
             start += table.num_rows
         if start != stop:
             raise ValueError("another number of rows than before")

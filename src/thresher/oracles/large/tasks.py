@@ -17,7 +17,7 @@ Columns = Sequence[NDArray[Any]]
 class Task(Protocol):
     """Something to do with the columns of consecutive rows of which the first id is given."""
 
-    def __call__(self, first_id: int, columns: Columns) -> Any:
+    def __call__(self, first_id: int, columns: Columns, /) -> Any:
         """The result, small."""
 
 
