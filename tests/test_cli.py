@@ -103,7 +103,11 @@ def test_the_demo_without_extras_says_how_to_get_the_pictures(tmp_path, monkeypa
 
 
 # The examples of the others are run where their verbs are tested.
-ELSEWHERE = {"test_cli_laboratory": {"plan", "simulate"}, "test_cli_arena": {"arena"}}
+ELSEWHERE = {
+    "test_cli_laboratory": {"plan", "simulate"},
+    "test_cli_arena": {"arena"},
+    "test_cli_label": {"label"},
+}
 AFTER_THE_DEMO = ("learn", "predict", "audit")  # they take what it writes, and what they write
 
 

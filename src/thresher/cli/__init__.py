@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 
 from thresher import __version__
-from thresher.cli import laboratory, tables
+from thresher.cli import label, laboratory, tables
 from thresher.cli.verb import MISUSE, Misuse, Parser, Verb, add_verbs
 from thresher.rendering.text import say
 
@@ -27,6 +27,7 @@ VERBS = (
     tables.LEARN,
     tables.PREDICT,
     tables.AUDIT,
+    label.LABEL,
     laboratory.PLAN,
     laboratory.SIMULATE,
     laboratory.ARENA,

@@ -51,6 +51,14 @@ def choices(text: str) -> tuple[int | str, ...]:
         raise ArgumentTypeError(f"must be 'auto', 'all' or integers ≥ 1, got {text!r}") from None
 
 
+def two_labels(text: str) -> tuple[str, str]:
+    """Two different labels, separated by a comma."""
+    first, _, second = (part.strip() for part in text.partition(","))
+    if not first or not second or "," in second or first == second:
+        raise ArgumentTypeError(f"must be two different labels, such as ham,spam, got {text!r}")
+    return first, second
+
+
 def separator(text: str) -> str:
     """One character between cells; `tab` and `\\t` are the tabulator."""
     mark = "\t" if text in ("tab", "\\t") else text

@@ -1,6 +1,7 @@
 """A verb of the command line, and how verbs are added to a parser."""
 
 import argparse
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,7 +35,22 @@ class Verb:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that reports misuse in one line, without the usage."""
+    """A parser that reports misuse in one line, without the usage.
+
+    Attributes
+    ----------
+    verbs : the verbs below it, if the first is meant where none is named
+    """
+
+    verbs: tuple[str, ...] = ()
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        given = list(sys.argv[1:] if args is None else args)
+        if self.verbs and not (given and given[0] in self.verbs):
+            given.insert(0, self.verbs[0])
+        return super().parse_known_args(given, namespace)
 
     def error(self, message: str) -> NoReturn:
         shown = visible(f"thresher: error: {message} (see '{self.prog} --help')")
@@ -73,8 +89,10 @@ def chosen(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
     return {name: getattr(options, name) for name in names if hasattr(options, name)}
 
 
-def add_verbs(parser: argparse.ArgumentParser, verbs: Sequence[Verb]) -> None:
-    """Add the verbs to a parser, one of them required.
+def add_verbs(
+    parser: argparse.ArgumentParser, verbs: Sequence[Verb], *, first_is_default: bool = False
+) -> None:
+    """Add the verbs to a parser, one of them required, or the first of them meant without a name.
 
     Examples
     --------
@@ -84,6 +102,8 @@ def add_verbs(parser: argparse.ArgumentParser, verbs: Sequence[Verb]) -> None:
     >>> options.verb.name, options.program
     ('greet', 'thresher greet')
     """
+    if first_is_default and isinstance(parser, Parser):
+        parser.verbs = tuple(verb.name for verb in verbs)
     places = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     for verb in verbs:
         own = places.add_parser(

@@ -94,3 +94,13 @@ class SystemDisk:
     def sync_folder(self, folder: Path) -> None:
         """Wait until the names in a folder are on the disk."""
         sync_folder(folder)
+
+
+def write_file(disk: Disk, path: Path, content: bytes) -> None:
+    """Write a new file and wait until its content is on the disk; its name may not be yet."""
+    file = disk.open(path, is_new=True)
+    try:
+        file.write(content)
+        file.sync()
+    finally:
+        file.close()

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from thresher.errors import DamagedJournal, NotSaved, SessionStopped
-from thresher.label_sessions.disk import AppendFile, Disk, SystemDisk
+from thresher.label_sessions.disk import AppendFile, Disk, SystemDisk, write_file
 
 Event = dict[str, Any]
 
@@ -158,25 +158,24 @@ def _is_valid(line: bytes, chain: bytes | None) -> bool:
     return True
 
 
-def write_new(path: Path, events: Iterable[Mapping[str, Any]], disk: Disk) -> End:
+def lines_of(events: Iterable[Mapping[str, Any]]) -> bytes:
+    """The content of a journal with these events."""
+    lines, chain = [], START
+    for event in events:
+        lines.append(line_of(event, chain))
+        chain = End().after(lines[-1]).chain
+    return b"".join(lines)
+
+
+def write_new(path: Path, events: Iterable[Mapping[str, Any]], disk: Disk) -> None:
     """Write a journal with these events: all of it is on the disk under its name, or nothing.
 
     A journal that has this name is replaced.
     """
     unfinished = path.with_name(f"{path.name}.{secrets.token_hex(4)}{UNFINISHED}")
-    end, lines = End(), b""
-    for event in events:
-        line = line_of(event, end.chain)
-        lines, end = lines + line, end.after(line)
-    file = disk.open(unfinished, is_new=True)
-    try:
-        file.write(lines)
-        file.sync()
-    finally:
-        file.close()
+    write_file(disk, unfinished, lines_of(events))
     disk.rename(unfinished, path)
     disk.sync_folder(path.parent)
-    return end
 
 
 class Journal:
@@ -213,12 +212,7 @@ class Journal:
     def _set_aside(self, torn: bytes) -> None:
         """Keep the bytes of a torn line in a file of their own."""
         name = f"{self.path.name}.{self._end.n_bytes}-{secrets.token_hex(4)}{TORN}"
-        file = self._disk.open(self.path.with_name(name), is_new=True)
-        try:
-            file.write(torn)
-            file.sync()
-        finally:
-            file.close()
+        write_file(self._disk, self.path.with_name(name), torn)
 
     def _settle(self) -> None:
         """Let the file end where its valid lines end, on the disk as well."""

@@ -2,12 +2,11 @@
 
 from collections.abc import Container
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Self
 
 from thresher.estimators.model import HalfspaceModel, Label
 from thresher.label_sessions.pool import SessionPool
-from thresher.label_sessions.state import OTHER_CLASS, UNSURE, SessionState
+from thresher.label_sessions.state import OTHER_CLASS, UNSURE, RowId, SessionState
 from thresher.labeling import ActiveClassifier, ErrorEstimate
 from thresher.labeling.answers import Answers
 from thresher.labeling.transcript import Batch, Transcript
@@ -19,14 +18,18 @@ class Snapshot:
 
     Parameters
     ----------
+    pool : of the session
     learner : of the pool, with every question so far
     answered : the same with the questions that have a label, none of them pending
     n_labels : labels that were bought
+    n_classes : how many different labels there are
     """
 
+    pool: SessionPool
     learner: ActiveClassifier
     answered: ActiveClassifier
     n_labels: int
+    n_classes: int
 
     @classmethod
     def of(cls, base: ActiveClassifier, pool: SessionPool, state: SessionState) -> Self:
@@ -45,12 +48,12 @@ class Snapshot:
             base.with_transcript(Transcript(seed, initial, chosen, answers), parameters)
             for chosen in (batches, _answered(batches, labels))
         ]
-        return cls(made[0], made[1], state.n_labels)
+        return cls(pool, made[0], made[1], state.n_labels, len(answers.classes))
 
-    @cached_property
+    @property
     def has_model(self) -> bool:
         """Whether there are labels of both classes."""
-        return len(self.learner._transcript.answers.classes) == 2
+        return self.n_classes == 2
 
     @property
     def reason(self) -> str:
@@ -61,9 +64,10 @@ class Snapshot:
         """Why there is no more to ask, apart from the budget and the end of the pool."""
         return self.answered.reason_to_stop()
 
-    def next_batch(self) -> Batch:
-        """The rows to ask about next."""
-        return self.learner.next_batch()
+    def next_rows(self) -> tuple[list[RowId], list[bool]]:
+        """The rows to ask about next, and which of them are random; none at the end."""
+        batch = self.learner.next_batch()
+        return self.pool.ids[list(batch.rows)].tolist(), list(batch.is_random)
 
     def error(self) -> ErrorEstimate | None:
         """The error of the model; None without a model."""
@@ -73,10 +77,21 @@ class Snapshot:
         """What looks wrong with the labels."""
         return list(self.answered.doubts().values())
 
-    def model(self, pool: SessionPool) -> HalfspaceModel:
+    def label_probabilities(self) -> dict[RowId, float]:
+        """How probable each label is to a model that was fitted without it."""
+        if not self.has_model:
+            return {}
+        found = self.answered.label_probabilities()
+        return dict(zip(self.pool.ids[list(found)].tolist(), found.values()))
+
+    def trust(self) -> dict[RowId, float]:
+        """The trust in each row of the pool, from 0 to 1."""
+        return dict(zip(self.pool.ids.tolist(), self.answered.row_weights_.tolist()))
+
+    def model(self) -> HalfspaceModel:
         """The model of the labels, which knows how the columns of the table are prepared."""
         model = self.answered.to_model(with_probabilities=True)
-        names, preparation = pool.feature_names, pool.preparation
+        names, preparation = self.pool.feature_names, self.pool.preparation
         return replace(model, feature_names=names, preparation=preparation)
 
 

@@ -1,15 +1,16 @@
 """A journal and the state that its events make, kept equal; each request is recorded once."""
 
 import uuid
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from thresher.errors import LearningStopped
+from thresher.errors import DamagedFile, LearningStopped
 from thresher.label_sessions.checks import check_name
 from thresher.label_sessions.disk import Disk
 from thresher.label_sessions.journal import Event, Journal
 from thresher.label_sessions.state import Receipt, SessionState
-from thresher.wording import visible
+from thresher.wording import one_line, visible
 
 
 class Ledger:
@@ -26,7 +27,7 @@ class Ledger:
     def __init__(self, path: Path, disk: Disk | None = None) -> None:
         self._journal = Journal(path, disk)
         try:
-            self.state = SessionState.of(self._journal.reading.events)
+            self.state = state_of(self._journal.reading.events, path)
         except BaseException:
             self._journal.close()
             raise
@@ -37,7 +38,7 @@ class Ledger:
         """Write an event with the time; when it is on the disk, let it take effect."""
         self.require_open()
         if self._journal.n_lines != self.state.n_lines:  # an interrupt came in between
-            self.state = SessionState.of(self._journal.read_again())
+            self.state = state_of(self._journal.read_again(), self._journal.path)
         stamped = {**event, "at": now()}
         self._journal.append(stamped)
         self.state.apply(stamped)
@@ -69,6 +70,25 @@ class Ledger:
         self._is_closed = True
         self._journal.close()
         return True
+
+
+def state_of(events: Iterable[Event], path: Path) -> SessionState:
+    """The state after the events of a journal.
+
+    Raises
+    ------
+    DamagedFile : an event makes no sense: a later version wrote it, or somebody else
+    """
+    state = SessionState()
+    for event in events:
+        try:
+            state.apply(event)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            reason = f"line {state.n_lines:,}: {type(error).__name__}: {one_line(error, 100)}"
+            raise DamagedFile(str(path), reason) from error
+    if not state.header:
+        raise DamagedFile(str(path), "it has no header")
+    return state
 
 
 def now() -> str:

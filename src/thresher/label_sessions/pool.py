@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from thresher.errors import LearningStopped
 from thresher.label_sessions.state import RowId
 from thresher.labeling.pool import FinitePool
-from thresher.preparation import RawColumn, RawNumbers, TablePreparation, columns_of
+from thresher.preparation import LeftOut, RawColumn, RawNumbers, TablePreparation, columns_of
+from thresher.preparation.kinds import Words
 from thresher.table_files import cells_of_rows, prepare_table
 from thresher.validation import Rows, is_sparse
 from thresher.wording import one_line
@@ -69,8 +70,11 @@ class SessionPool:
     cells: Cells
 
     @classmethod
-    def of(cls, source: Source, *, seed: int, needed: Iterable[RowId] = ()) -> Self:
-        """The pool; of a long table, a random sample and the rows that are needed."""
+    def of(cls, source: Source, *, seed: int, needed: Iterable[RowId | str] = ()) -> Self:
+        """The pool; of a long table, a random sample and the rows that are needed.
+
+        Rows are needed by their ids, or by these as texts.
+        """
         whole = _in_memory(source) if source.path is None else _in_file(source, source.path)
         if len(set(whole.ids.tolist())) < whole.n_rows:
             raise ValueError("the ids of the rows must be unique")
@@ -90,6 +94,24 @@ class SessionPool:
         """The names of the columns of the table, without the one that is left out."""
         return self.feature_names if is_sparse(self.X) else list(self.cells(0))
 
+    @cached_property
+    def text_columns(self) -> list[str]:
+        """The columns of text that people read: words, and what is left out, such as names."""
+        columns = () if self.preparation is None else self.preparation.columns
+        return [column.name for column in columns if isinstance(column, (Words, LeftOut))]
+
+    @cached_property
+    def column_of_feature(self) -> list[str]:
+        """The column of the table that each column of X is made from."""
+        if self.preparation is None:
+            return self.feature_names
+        made_from = {
+            feature: column.name
+            for column in self.preparation.columns
+            for feature in (*column.feature_names, f"{column.name} is missing")
+        }
+        return [made_from[name] for name in self.feature_names]
+
     def row(self, row_id: RowId) -> dict[str, Any]:
         """The values of a row by column, as they stand in the table; of a sparse one, no zeros."""
         return self.cells(self.position(row_id))
@@ -104,6 +126,25 @@ class SessionPool:
         if (position := self.position_of.get(row_id)) is None:
             raise ValueError(f"the pool has no row with the id {one_line(repr(row_id))}")
         return position
+
+    def id_of(self, text: str) -> RowId:
+        """The id of a row from a file, where numbers are texts.
+
+        Raises
+        ------
+        ValueError : there is no such row
+        """
+        if (found := self._id_of_text.get(text)) is None:
+            raise ValueError(f"the pool has no row with the id {one_line(repr(text))}")
+        return found
+
+    def has_text(self, text: str) -> bool:
+        """Whether a row has this id in a file."""
+        return text in self._id_of_text
+
+    @cached_property
+    def _id_of_text(self) -> dict[str, RowId]:
+        return {str(row_id): row_id for row_id in self.ids.tolist()}
 
     @cached_property
     def position_of(self) -> dict[RowId, int]:
@@ -136,13 +177,13 @@ class _Whole:
         return int(self.X.shape[0])
 
 
-def _sample(whole: _Whole, seed: int, needed: Iterable[RowId]) -> NDArray[np.intp]:
+def _sample(whole: _Whole, seed: int, needed: Iterable[RowId | str]) -> NDArray[np.intp]:
     if whole.n_rows <= MOST_ROWS:
         return np.arange(whole.n_rows)
     rng = np.random.default_rng([seed, whole.n_rows])
     drawn = rng.choice(whole.n_rows, MOST_ROWS, replace=False)
-    wanted = set(needed)
-    others = [place for place, one in enumerate(whole.ids.tolist()) if one in wanted]
+    wanted = set(map(str, needed))
+    others = [place for place, one in enumerate(whole.ids.tolist()) if str(one) in wanted]
     return np.union1d(drawn, np.array(others, dtype=np.intp))
 
 

@@ -2,9 +2,9 @@
 
 import threading
 from collections.abc import Callable
-from typing import Any
 
 from thresher.errors import LearningStopped, ThresherError
+from thresher.estimators.model import HalfspaceModel
 from thresher.label_sessions.journal import Event
 from thresher.label_sessions.learner import Snapshot
 
@@ -17,52 +17,51 @@ class Refitter:
     Parameters
     ----------
     record : called with each event that a refit finds
-    ids_of : the ids of the rows at these positions
     changed : notified when a refit has found something; its lock is the session's
+
+    Attributes
+    ----------
+    model : of the last refit, or None
     """
 
-    def __init__(
-        self, record: Record, ids_of: Callable[[Any], list[Any]], changed: threading.Condition
-    ) -> None:
-        self._record, self._ids_of, self._changed = record, ids_of, changed
+    def __init__(self, record: Record, changed: threading.Condition) -> None:
+        self._record, self._changed = record, changed
         self._thread: threading.Thread | None = None
         self._error: Exception | None = None
-        self.is_running = self.is_choosing = False
+        self.is_running = False
+        self.model: HalfspaceModel | None = None
 
     def start(self, snapshot: Snapshot, *, with_questions: bool) -> None:
         """Begin a refit unless one is running; call it under the session's lock."""
         if self.is_running:
             return
-        self.is_running, self.is_choosing = True, with_questions
-        self._thread = threading.Thread(target=self._run, args=(snapshot,), daemon=True)
+        self.is_running = True
+        what = (snapshot, with_questions)
+        self._thread = threading.Thread(target=self._run, args=what, daemon=True)
         self._thread.start()
 
-    def _run(self, snapshot: Snapshot) -> None:
+    def _run(self, snapshot: Snapshot, with_questions: bool) -> None:
         try:
-            reason = self._choose(snapshot) if self.is_choosing else snapshot.stop_reason()
+            reason = snapshot.stop_reason()
+            if with_questions and reason is None:  # these first: somebody may be waiting for them
+                reason = self._ask(snapshot)
+            if snapshot.has_model:
+                self.model = snapshot.answered.to_model()
             self._record(_model_event(snapshot, reason))
         except Exception as error:
             self._error = error
         finally:
             with self._changed:
-                self.is_running = self.is_choosing = False
+                self.is_running = False
                 self._changed.notify_all()
 
-    def _choose(self, snapshot: Snapshot) -> str | None:
-        """Record the next questions first: somebody may be waiting for them."""
-        reason = snapshot.stop_reason()
-        if reason is None:
-            batch = snapshot.next_batch()
-            if batch.rows:
-                rows, is_random = self._ids_of(list(batch.rows)), list(batch.is_random)
-                event = {"rows": rows, "random": is_random, "reason": snapshot.reason}
-                self._record({"event": "ask", **event})
-            else:
-                reason = "pool exhausted"
-        with self._changed:
-            self.is_choosing = False
-            self._changed.notify_all()
-        return reason
+    def _ask(self, snapshot: Snapshot) -> str | None:
+        """Record the next questions, or say that there are none."""
+        rows, is_random = snapshot.next_rows()
+        if not rows:
+            return "pool exhausted"
+        self._record({"event": "ask", "rows": rows, "random": is_random, "reason": snapshot.reason})
+        return None
 
     def raise_error(self) -> None:
         """Raise what the last refit failed with, once."""

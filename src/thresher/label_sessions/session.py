@@ -1,36 +1,26 @@
 """`LabelSession`: people label a pool, and nothing that they were told is saved is ever lost."""
 
 import threading
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from thresher.estimators.model import HalfspaceModel, Label
 from thresher.estimators.model_file import save_model
-from thresher.files import sync_folder
 from thresher.label_sessions.checks import check_classes, check_label, check_name, check_text
-from thresher.label_sessions.disk import SystemDisk
-from thresher.label_sessions.journal import Event, write_new
-from thresher.label_sessions.learner import Snapshot
-from thresher.label_sessions.ledger import Ledger, now
-from thresher.label_sessions.lock import SessionLock
+from thresher.label_sessions.dispatch import Dispatcher
+from thresher.label_sessions.exchange import Imported, read_labels, write_labels, write_votes
+from thresher.label_sessions.journal import Event
+from thresher.label_sessions.opening import OpenFolder, create_folder, load_pool, open_folder
 from thresher.label_sessions.plan import Plan
-from thresher.label_sessions.pool import SessionPool, Source
+from thresher.label_sessions.pool import Source
 from thresher.label_sessions.progress import Progress
-from thresher.label_sessions.queue import Leases, Queue
-from thresher.label_sessions.refitting import Refitter
 from thresher.label_sessions.state import Receipt, RowId, SessionState
-from thresher.labeling import ActiveClassifier
+from thresher.label_sessions.suspects import Suspect, suspects_of
 from thresher.labeling.answers import Answers
 from thresher.validation import seed_from
-
-JOURNAL = "journal.txt"
-FORMAT = "thresher-label-session 1"
 
 
 @dataclass(frozen=True)
@@ -41,6 +31,7 @@ class Question:
     ----------
     row_id : the index label of a pandas frame, the id of an id column, or the row number
     values : the row by column, as it stands in the table
+    columns : those that matter to the model, the strongest first; before there is one, all
     reason : why this row is asked about
     is_random : whether it was drawn at random
     lease_end : in seconds since 1970; from then on, somebody else can get the row
@@ -48,6 +39,7 @@ class Question:
 
     row_id: RowId
     values: dict[str, Any]
+    columns: tuple[str, ...]
     reason: str
     is_random: bool
     lease_end: float
@@ -85,16 +77,12 @@ class LabelSession:
     (30, 'budget spent')
     """
 
-    def __init__(
-        self, folder: Path, lock: SessionLock, ledger: Ledger, source: Source, pool: SessionPool
-    ) -> None:
-        self.folder, self.pool = folder, pool
-        self.messages = ledger.messages
-        self._lock, self._ledger, self._source = lock, ledger, source
-        self._base = self._make_base()
+    def __init__(self, opened: OpenFolder) -> None:
+        self.folder, self.pool = opened.path, opened.pool
+        self.messages = opened.ledger.messages
+        self._lock, self._ledger, self._source = opened.lock, opened.ledger, opened.source
         self._changed = threading.Condition(threading.RLock())
-        self._leases = Leases(time.time)
-        self._refitter = Refitter(self._record, self._ids_of, self._changed)
+        self._dispatcher = Dispatcher(self._ledger, self.pool, self._changed)
 
     @classmethod
     def create(
@@ -146,26 +134,9 @@ class LabelSession:
             label_budget=label_budget,
             target_error=target_error,
         )
-        folder = Path(folder)
-        source, seed = Source(pool, label, id_column), seed_from(random_state)
-        loaded = SessionPool.of(source, seed=seed)
-        header = {
-            "event": "header",
-            "format": FORMAT,
-            "at": now(),
-            "versions": {name: version(name) for name in ("thresher", "numpy", "scikit-learn")},
-            "seed": seed,
-            "classes": check_classes(classes),
-            "path": None if source.path is None else str(source.path),
-            "label": label,
-            "id_column": id_column,
-            "plan": asdict(plan),
-            "pool": loaded.fingerprint,
-        }
-        with _locked_new(folder) as lock:
-            # Twice: if one of the two lines is damaged, repair has the other.
-            write_new(folder / JOURNAL, [header, header], SystemDisk())
-            return cls(folder, lock, Ledger(folder / JOURNAL), source, loaded)
+        seed, labels = seed_from(random_state), check_classes(classes)
+        source = Source(pool, label, id_column)
+        return cls(create_folder(Path(folder), source, plan, labels, seed))
 
     @classmethod
     def open(cls, folder: str | Path, pool: Any = None) -> Self:
@@ -183,17 +154,7 @@ class LabelSession:
         DamagedJournal : a line of the journal is not what was written
         LearningStopped : the pool is not the one that the session was created with
         """
-        folder = Path(folder)
-        if not (folder / JOURNAL).is_file():
-            raise FileNotFoundError(2, "there is no labeling session in this folder", str(folder))
-        with _locked(folder) as lock:
-            ledger = Ledger(folder / JOURNAL)
-            try:
-                source, loaded = _known_pool(ledger.state, pool, folder)
-                return cls(folder, lock, ledger, source, loaded)
-            except BaseException:
-                ledger.close()
-                raise
+        return cls(open_folder(Path(folder), pool))
 
     # -- what a session is about -------------------------------------------------------------
 
@@ -218,13 +179,6 @@ class LabelSession:
     def _state(self) -> SessionState:
         return self._ledger.state
 
-    def _make_base(self) -> ActiveClassifier:
-        plan, seed = self._state.plan, self._state.header["seed"]
-        return ActiveClassifier(self.pool.X, noise_rate=plan.noise_rate, random_state=seed)
-
-    def _ids_of(self, positions: list[int]) -> list[RowId]:
-        return self.pool.ids[positions].tolist()
-
     # -- questions ---------------------------------------------------------------------------
 
     def next_question(self, annotator: str, *, wait: bool = True) -> Question | None:
@@ -236,58 +190,14 @@ class LabelSession:
         """
         check_name(annotator, "annotator")
         with self._changed:
-            self._ledger.require_open()
-            while True:
-                self._refitter.raise_error()
-                row = self._row_for(annotator)
-                self._refit_if_needed(annotator)
-                if row is not None:
-                    return self._question(annotator, row)
-                if not (wait and self._refitter.is_running):
-                    return None
-                self._changed.wait()
-
-    def _row_for(self, annotator: str) -> RowId | None:
-        if self.stop_reason is not None:
-            return None
-        rows = Queue.of(self._state, annotator, self._leases.live()).rows
-        lease = self._leases.of(annotator)
-        if lease is not None and lease.row_id in rows:
-            return lease.row_id
-        return rows[0] if rows else None
-
-    def _question(self, annotator: str, row: RowId) -> Question:
-        lease = self._leases.give(annotator, row, self._state.plan.lease_seconds)
-        asked = self._state.asked[row]
-        values = self.pool.row(row)
-        return Question(row, values, asked.reason, asked.is_random, lease.until)
-
-    @property
-    def stop_reason(self) -> str | None:
-        """Why there are no more questions; see `ActiveClassifier`. None while there are."""
-        with self._changed:
-            state, budget = self._state, self._state.plan.label_budget
-            n_done = sum(state.is_paid(row) and state.is_complete(row) for row in state.asked)
-            return "budget spent" if budget is not None and n_done >= budget else state.stop_reason
-
-    def _refit_if_needed(self, annotator: str) -> None:
-        """Choose more rows when few are left for this annotator; estimate the error at the end."""
-        state = self._state
-        if self._refitter.is_running:
-            return
-        if self.stop_reason is not None:
-            is_known = state.history and state.history[-1].n_labels == state.n_labels
-            if not is_known and state.stop_reason is None and state.n_labels:
-                self._start_refit(with_questions=False)
-            return
-        leased = self._leases.live()
-        n_ahead = max(state.plan.batch_size // 2, len(leased) + 1)
-        if Queue.of(state, annotator, leased).is_short(n_ahead):
-            self._start_refit(with_questions=True)
-
-    def _start_refit(self, *, with_questions: bool) -> None:
-        snapshot = Snapshot.of(self._base, self.pool, self._state)
-        self._refitter.start(snapshot, with_questions=with_questions)
+            lease = self._dispatcher.next_lease(annotator, wait=wait)
+            if lease is None:
+                return None
+            asked, values = self._state.asked[lease.row_id], self.pool.row(lease.row_id)
+            matter = self._dispatcher.columns_that_matter(lease.row_id)
+            return Question(
+                lease.row_id, values, matter, asked.reason, asked.is_random, lease.until
+            )
 
     # -- answers -----------------------------------------------------------------------------
 
@@ -329,8 +239,8 @@ class LabelSession:
         annotator = check_name(event["annotator"], "annotator")
         self._require_asked(event["row"])
         receipt = self._ledger.request(event, request_id)
-        self._leases.end(annotator)
-        self._refit_if_needed(annotator)
+        self._dispatcher.leases.end(annotator)
+        self._dispatcher.refit_if_needed(annotator)
         return receipt
 
     def retract(self, annotator: str, *, request_id: str | None = None) -> RowId | None:
@@ -344,7 +254,7 @@ class LabelSession:
             row = self._state.last_of(annotator) if known is None else known.row_id
             if row is None:
                 return None
-            self._leases.end(annotator)
+            self._dispatcher.leases.end(annotator)
             event = _event("retract", annotator=annotator, row=row)
             return self._ledger.request(event, request_id).row_id
 
@@ -384,13 +294,8 @@ class LabelSession:
             if plan.noise_rate != self._state.plan.noise_rate:
                 raise ValueError("noise_rate cannot be changed: the questions depend on it")
             if plan != self._state.plan:
-                self._record({"event": "plan", "plan": asdict(plan)})
+                self._ledger.record({"event": "plan", "plan": asdict(plan)})
             return plan
-
-    def _record(self, event: Event) -> None:
-        with self._changed:
-            self._ledger.record(event)
-            self._changed.notify_all()
 
     def _require_asked(self, row_id: RowId) -> None:
         self.pool.position(row_id)
@@ -404,30 +309,81 @@ class LabelSession:
         with self._changed:
             return Progress.of(
                 self._state,
-                stop_reason=self.stop_reason,
-                refitting=self._refitter.is_running,
+                stop_reason=self._dispatcher.stop_reason,
+                refitting=self._dispatcher.refitter.is_running,
                 annotator=annotator,
             )
 
     def wait(self) -> None:
         """Wait until no refit is running in the background."""
-        self._refitter.wait()
+        self._dispatcher.refitter.wait()
 
     def model(self) -> HalfspaceModel:
         """The model of the labels so far: it depends on the pool, the seed and the votes alone."""
         with self._changed:
-            snapshot = Snapshot.of(self._base, self.pool, self._state)
-        return snapshot.model(self.pool)
+            snapshot = self._dispatcher.snapshot()
+        return snapshot.model()
 
     def save_model(self, path: str | Path) -> None:
         """Write the model to a JSON file, which `load_model` and `thresher predict` read."""
         save_model(self.model(), path)
 
+    def suspects(self) -> list[Suspect]:
+        """Labeled rows to look at again: for the owner of the session."""
+        with self._changed:
+            snapshot = self._dispatcher.snapshot()
+        chances = snapshot.label_probabilities()  # takes long: votes go on meanwhile
+        with self._changed:
+            return suspects_of(self._state, chances, snapshot.trust())
+
+    # -- in and out --------------------------------------------------------------------------
+
+    def export_labels(self, path: str | Path, *, raw_csv: bool = False) -> int:
+        """Write the label of each row to a CSV file; the number of labels.
+
+        Text that a spreadsheet would execute has a ' before it, unless `raw_csv`.
+        """
+        with self._changed:
+            return write_labels(path, self._state, raw_csv=raw_csv)
+
+    def export_votes(self, path: str | Path, *, raw_csv: bool = False) -> int:
+        """Write every vote that counts to a CSV file; the number of votes."""
+        with self._changed:
+            return write_votes(path, self._state, raw_csv=raw_csv)
+
+    def import_labels(self, path: str | Path) -> Imported:
+        """Take the labels of a CSV file with the columns `row_id` and `label`, all or none.
+
+        They cost nothing and rows that have one are not asked about. Votes on a row count more.
+        Labels that were imported before are not recorded again.
+
+        Raises
+        ------
+        UnreadableTable : the file has no such columns, or a label that is not one of the classes
+        ValueError : the pool has no such row
+        """
+        with self._changed:
+            by_text = read_labels(path, self.classes)
+            self._reach(by_text)
+            labels = {self.pool.id_of(text): label for text, label in by_text.items()}
+            known = self._state.imported
+            new = {row: label for row, label in labels.items() if known.get(row) != label}
+            if new:
+                event = _event("import", rows=list(new), labels=list(new.values()))
+                self._ledger.record({**event, "file": Path(path).name})
+            return Imported(len(new), len(labels) - len(new))
+
+    def _reach(self, row_ids: Iterable[str]) -> None:
+        """Let the sample of a long pool include these rows."""
+        if self.pool.n_rows > len(self.pool.ids) and not all(map(self.pool.has_text, row_ids)):
+            self.pool = load_pool(self._source, self._state, *row_ids)
+            self._dispatcher.use(self.pool)
+
     # -- the end -----------------------------------------------------------------------------
 
     def close(self) -> None:
         """Wait for a running refit, then release the session; closing twice does nothing."""
-        self._refitter.wait()
+        self._dispatcher.refitter.wait()
         with self._changed:
             if self._ledger.close():
                 self._lock.release()
@@ -443,41 +399,6 @@ class LabelSession:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-
-@contextmanager
-def _locked_new(folder: Path) -> Iterator[SessionLock]:
-    """The lock of a folder without a session; released after an error."""
-    folder.mkdir(parents=True, exist_ok=True)
-    sync_folder(folder.parent)
-    with _locked(folder) as lock:
-        if (folder / JOURNAL).exists():
-            raise FileExistsError(17, "there is a labeling session in this folder", str(folder))
-        yield lock
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[SessionLock]:
-    """The lock of a folder, released after an error."""
-    lock = SessionLock(folder)
-    try:
-        yield lock
-    except BaseException:
-        lock.release()
-        raise
-
-
-def _known_pool(state: SessionState, pool: Any, folder: Path) -> tuple[Source, SessionPool]:
-    """The pool of a session that is opened again."""
-    header = state.header
-    table = header["path"] if pool is None else pool
-    if table is None:
-        raise ValueError("pool must be given: the session was created with a table in memory")
-    source = Source(table, header["label"], header["id_column"])
-    needed = {*state.imported, *state.asked}
-    loaded = SessionPool.of(source, seed=header["seed"], needed=needed)
-    loaded.require(header["pool"], folder)
-    return source, loaded
 
 
 def _event(kind: str, **fields: Any) -> Event:

@@ -159,7 +159,7 @@ class SessionState:
 
     def _take_retract(self, event: Event) -> None:
         done = self._undo.get(event["annotator"], [])
-        if not done:
+        if not done or done[-1].row_id != event["row"]:  # its vote was lost, see repair
             return
         last, annotator = done.pop(), event["annotator"]
         votes, skips = (

@@ -294,6 +294,14 @@ class ActiveClassifier:
         """The probabilities of the two classes, calibrated on held-out labels."""
         return self._model.probabilities(X)
 
+    def label_probabilities(self) -> dict[Any, float]:
+        """How probable each label given is, by id, to a model fitted without it.
+
+        A label of small probability may be a mistake, or the row planted.
+        """
+        ids = self._pool.ids[self._transcript.answers.labeled].tolist()
+        return dict(zip(ids, self._model.label_probabilities().tolist()))
+
     def score(self, X: Any, y: Any) -> float:
         """The share of rows whose label is predicted."""
         return float(np.mean(self.predict(X) == np.asarray(y)))

@@ -116,16 +116,21 @@ class LabeledSample:
         Fitted to the scores of held-out rows. Rows that were bought near the boundary do no harm
         here: among rows of equal score, they are as random as any.
         """
-        scores = np.zeros(self.signs.size)
-        for fold in usual_folds(self.signs, 0):
-            fit = self.take(fold.train).fit(fitting)
-            scores[fold.test] = fit.scores(self.rows[fold.test])
+        scores = self.held_out_scores(fitting)
         if not scores.any():
             return 1.0
         unit = float(np.abs(scores).mean())
         model = LogisticRegression(C=10.0, fit_intercept=False)
         model.fit(scores[:, np.newaxis] / unit, self.signs, self.weights)
         return float(np.clip(model.coef_[0, 0] / unit, *SLOPES))
+
+    def held_out_scores(self, fitting: Fitting) -> FloatArray:
+        """The score of each row under a fit without its fold."""
+        scores = np.zeros(self.signs.size)
+        for fold in usual_folds(self.signs, 0):
+            fit = self.take(fold.train).fit(fitting)
+            scores[fold.test] = fit.scores(self.rows[fold.test])
+        return scores
 
     def disagrees(self) -> bool:
         """Whether bought labels make models clearly worse on random rows than no bought labels.

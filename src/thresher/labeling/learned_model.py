@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from thresher.estimators.model import HalfspaceModel, Label
 from thresher.estimators.pools import scores_of_pool
@@ -89,6 +90,11 @@ class LearnedModel:
         log_odds = np.clip(self.slope * self.scores(X), -500, 500)
         positive = 1 / (1 + np.exp(-log_odds))
         return np.stack([1 - positive, positive], axis=1)
+
+    def label_probabilities(self) -> FloatArray:
+        """How probable the label of each labeled row is, by a fit without it."""
+        agreement = self.sample.signs * self.sample.held_out_scores(self.fitting)
+        return expit(self.slope * agreement)
 
     def changed_by(self, places: Sequence[int]) -> float:
         """The share of the pool whose predictions would differ without some of the labels."""

@@ -1,0 +1,105 @@
+"""The next row for an annotator, and refits that keep some rows ahead of everybody."""
+
+import threading
+import time
+
+from thresher.label_sessions.features import columns_that_matter
+from thresher.label_sessions.learner import Snapshot
+from thresher.label_sessions.ledger import Ledger
+from thresher.label_sessions.pool import SessionPool
+from thresher.label_sessions.queue import Lease, Leases, Queue
+from thresher.label_sessions.refitting import Refitter
+from thresher.label_sessions.state import RowId
+from thresher.labeling import ActiveClassifier
+
+
+class Dispatcher:
+    """Hands out rows; all methods are called under the lock of `changed`.
+
+    A refit begins when few rows are left, with the labels of that moment. What is asked therefore
+    depends on the answers and their order, not on how fast the machine is, as long as one annotator
+    is at work.
+
+    Parameters
+    ----------
+    ledger : of the session
+    pool : of the session
+    changed : notified whenever there may be a new row
+    """
+
+    def __init__(self, ledger: Ledger, pool: SessionPool, changed: threading.Condition) -> None:
+        self._ledger, self._changed = ledger, changed
+        self.leases = Leases(time.time)
+        self.refitter = Refitter(self._record, changed)
+        self.use(pool)
+
+    def use(self, pool: SessionPool) -> None:
+        """Take rows from this pool from now on."""
+        state = self._ledger.state
+        noise_rate, seed = state.plan.noise_rate, state.header["seed"]
+        self.pool = pool
+        self._base = ActiveClassifier(pool.X, noise_rate=noise_rate, random_state=seed)
+
+    def _record(self, event: dict[str, object]) -> None:
+        with self._changed:
+            self._ledger.record(event)
+            self._changed.notify_all()
+
+    def next_lease(self, annotator: str, *, wait: bool) -> Lease | None:
+        """The row for an annotator; None if there is none, or none yet."""
+        while True:
+            self._ledger.require_open()
+            self.refitter.raise_error()
+            lease = self._lease(annotator)
+            self.refit_if_needed(annotator)
+            if lease is not None or not (wait and self.refitter.is_running):
+                return lease
+            self._changed.wait()
+
+    def _lease(self, annotator: str) -> Lease | None:
+        if self.stop_reason is not None:
+            return None
+        state, current = self._ledger.state, self.leases.of(annotator)
+        rows = Queue.of(state, annotator, self.leases.live()).rows
+        if not rows:
+            return None
+        row = current.row_id if current is not None and current.row_id in rows else rows[0]
+        return self.leases.give(annotator, row, state.plan.lease_seconds)
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why there are no more questions; None while there are."""
+        state = self._ledger.state
+        budget = state.plan.label_budget
+        n_done = sum(state.is_paid(row) and state.is_complete(row) for row in state.asked)
+        return "budget spent" if budget is not None and n_done >= budget else state.stop_reason
+
+    def refit_if_needed(self, annotator: str) -> None:
+        """Choose more rows when few are left for this annotator; estimate the error at the end."""
+        state = self._ledger.state
+        if self.refitter.is_running:
+            return
+        if self.stop_reason is None:
+            leased = self.leases.live()
+            n_ahead = max(state.plan.batch_size // 2, len(leased) + 1)
+            if Queue.of(state, annotator, leased).is_short(n_ahead):
+                self.refitter.start(self.snapshot(), with_questions=True)
+        elif state.stop_reason is None and not self._is_judged():
+            self.refitter.start(self.snapshot(), with_questions=False)
+
+    def _is_judged(self) -> bool:
+        """Whether the last refit had all labels."""
+        state = self._ledger.state
+        return not state.labels or (
+            bool(state.history) and state.history[-1].n_labels == state.n_labels
+        )
+
+    def columns_that_matter(self, row_id: RowId) -> tuple[str, ...]:
+        """The columns to show first, by the model of the last refit."""
+        if self.refitter.model is None and len(set(self._ledger.state.labels.values())) == 2:
+            self.refitter.model = self.snapshot().answered.to_model()  # after a resume, once
+        return columns_that_matter(self.refitter.model, self.pool, self.pool.position(row_id))
+
+    def snapshot(self) -> Snapshot:
+        """The session as the learner sees it now."""
+        return Snapshot.of(self._base, self.pool, self._ledger.state)

@@ -1,0 +1,118 @@
+"""Labels and votes as CSV files, out and in."""
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from thresher.errors import UnreadableTable
+from thresher.estimators.model import Label
+from thresher.files import inert, write_csv
+from thresher.label_sessions.state import RowId, SessionState
+from thresher.wording import nearest, one_line, quoted
+
+LABEL_COLUMNS = ("row_id", "label", "source", "n_votes", "random")
+VOTE_COLUMNS = ("row_id", "annotator", "label", "at", "comment")
+LONGEST = 2**20  # characters of a cell
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What an import did.
+
+    Parameters
+    ----------
+    n_new : labels that were recorded
+    n_known : labels that had been imported before: nothing was recorded for them
+    """
+
+    n_new: int
+    n_known: int
+
+
+def write_labels(path: str | Path, state: SessionState, *, raw_csv: bool = False) -> int:
+    """Write the label of each row that has one; how many there are.
+
+    Text that a spreadsheet would execute has a ' before it, which `read_labels` takes off again.
+    """
+    lines = []
+    for row, label in sorted(state.labels.items(), key=lambda item: _order(item[0])):
+        n_votes = len(state.votes.get(row, {}))
+        source = "resolved" if row in state.resolved else "votes" if n_votes else "imported"
+        asked = state.asked.get(row)
+        is_random = "" if asked is None else int(asked.is_random)
+        lines.append((row, _text(label), source, n_votes, is_random))
+    write_csv(path, LABEL_COLUMNS, lines, raw_csv=raw_csv)
+    return len(lines)
+
+
+def write_votes(path: str | Path, state: SessionState, *, raw_csv: bool = False) -> int:
+    """Write every vote that counts, in the order of the rows; how many there are."""
+    lines = [
+        (row, vote.annotator, _text(vote.label), vote.at, vote.comment or "")
+        for row in sorted(state.votes, key=_order)
+        for vote in state.votes[row].values()
+    ]
+    write_csv(path, VOTE_COLUMNS, lines, raw_csv=raw_csv)
+    return len(lines)
+
+
+def _order(row: RowId) -> tuple[bool, int, str]:
+    """Numbers by size before texts."""
+    return (True, 0, row) if isinstance(row, str) else (False, row, "")
+
+
+def _text(label: Label) -> Label:
+    return label if isinstance(label, str) else repr(label)
+
+
+def read_labels(path: str | Path, classes: Sequence[Label]) -> dict[str, Label]:
+    """The labels in a CSV file by row id, both as they stand there.
+
+    Parameters
+    ----------
+    path : a file with the columns `row_id` and `label`; others are ignored
+    classes : the known labels. Texts stand for them; if fewer than two are known, other texts are
+        new labels
+
+    Raises
+    ------
+    UnreadableTable : it is not such a file, has an unknown label, or two labels for one row
+    """
+    found: dict[str, Label] = {}
+    known = {str(_text(label)): label for label in classes}
+    for number, record in _records(path):
+        row, text = (_plain(record[name]) for name in LABEL_COLUMNS[:2])
+        if not text:  # not labeled
+            continue
+        if text not in known and len(known) >= 2:
+            problem = f"has the label {one_line(repr(text))} in line {number:,}"
+            raise UnreadableTable(path, problem, advice=f"the labels are {quoted(known)}")
+        label = found.setdefault(row, known.setdefault(text, text))
+        if label != known[text]:
+            problem = f"has two labels for row {one_line(row)}, in line {number:,} and before"
+            raise UnreadableTable(path, problem, advice="keep one of them")
+    return found
+
+
+def _records(path: str | Path) -> Iterable[tuple[int, Mapping[str, str]]]:
+    before = csv.field_size_limit(LONGEST)
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, restval="", strict=True)
+            names = [*(reader.fieldnames or ())]
+            for name in LABEL_COLUMNS[:2]:
+                if name not in names:
+                    problem = f"has no column {name!r}"
+                    raise UnreadableTable(path, problem, advice=nearest(name, names))
+            yield from ((reader.line_num, record) for record in reader)
+    except (UnicodeError, csv.Error) as error:
+        problem = f"is not a CSV file in UTF-8 ({one_line(error, 100)})"
+        raise UnreadableTable(path, problem, advice="save it as one") from error
+    finally:
+        csv.field_size_limit(before)
+
+
+def _plain(cell: str) -> str:
+    """The cell without the ' that `inert` put before it."""
+    return cell[1:] if cell.startswith("'") and inert(cell[1:]) == cell else cell
