@@ -2,8 +2,10 @@
 
     python -m benchmarks.planted_rows --data-dir DIR [--tables spambase] [--seeds 3]
 
-70 % of a data set, stratified, go to a CSV file with 10 % planted rows; `thresher learn` is told
-that share, and `thresher predict` meets the other rows. Where nothing is planted it is told 2 %.
+70 % of a data set, stratified, go to a CSV file with 10 % planted rows. `thresher audit` and
+`thresher learn` are told that share, and `thresher predict` meets the other rows. Where nothing is
+planted they are told 2 %. The precision is the share of planted rows among the most suspicious,
+as many as were planted.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ class Found:
 
 
 def measure(folder: Path, X: Any, y: Any, attack: str | None, seed: int) -> Found:
-    """Export, learn, predict; the share of planted rows among as many least trusted ones."""
+    """Export, audit, learn, predict; the share of planted rows among as many suspicious ones."""
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=seed)
     is_planted, rate = np.zeros(len(y), dtype=bool), CLEAN_RATE
     if attack is not None:
@@ -46,15 +48,17 @@ def measure(folder: Path, X: Any, y: Any, attack: str | None, seed: int) -> Foun
         X, y, is_planted, rate = table.X, table.y, table.is_planted, FRACTION
     _export(folder / "train.csv", X, y)
     _export(folder / "test.csv", X_test, y_test)
-    learn = f"learn train.csv --id-column row --noise-rate {rate} --out model.json"
-    listed = re.search(r"least trusted first: ([\d, \n]+)", _told(folder, learn))
+    told = f"train.csv --id-column row --noise-rate {rate}"
+    _told(folder, f"audit {told} --out rows.csv")
+    _told(folder, f"learn {told} --out model.json")
     predict = "predict model.json test.csv --id-column row --label label --out answers.csv"
     error = re.search(r"error ([\d.]+)%", _told(folder, predict))
-    assert listed is not None
     assert error is not None
     n_planted = int(is_planted.sum())
-    least = [int(text) for text in listed[1].split(",")][:n_planted]
-    precision = float(is_planted[least].mean()) if n_planted else float("nan")
+    with (folder / "rows.csv").open(encoding="utf-8", newline="") as file:
+        suspicion = np.array([float(row["suspicion"]) for row in csv.DictReader(file)])
+    first = np.argsort(-suspicion, kind="stable")[:n_planted]
+    precision = float(is_planted[first].mean()) if n_planted else float("nan")
     return Found(precision, float(error[1]) / 100, n_planted)
 
 

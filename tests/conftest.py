@@ -147,12 +147,12 @@ def learned(
     """
     from estimators.small import examine_quickly
     from thresher import auditing
-    from thresher.auditing import disagreement
+    from thresher.auditing import forest
 
     is_slow = request.node.get_closest_marker("slow") is not None
     examine = auditing.examine if is_slow else examine_quickly
     if not is_slow:
-        monkeypatch.setattr(disagreement, "N_TREES", 10)
+        monkeypatch.setattr(forest, "N_TREES", 10)
 
     def examine_once(table: Any, *, name: str, **options: Any) -> Any:
         key = pickle.dumps((is_slow, table, options))

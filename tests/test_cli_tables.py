@@ -61,9 +61,10 @@ def test_learn_prints_the_features_the_error_and_the_proof(folder, call_cli):
     assert files_in(folder) == {"mail.csv"}
 
 
-def test_learn_lists_the_planted_rows_among_the_least_trusted(folder, call_cli, table):
+def test_learn_lists_the_planted_rows_among_the_most_suspicious(folder, call_cli, table):
     printed = call_cli(f"learn mail.csv {OPTIONS}", folder).stdout
-    ids = re.search(r"least trusted first: ([r\d, \n]+)", printed)[1].replace("\n", " ").split(",")
+    found = re.search(r"most suspicious first: ([r\d, \n]+)", printed)
+    ids = found[1].replace("\n", " ").split(",")
     rows = [int(text.strip().removeprefix("r")) for text in ids][:N_PLANTED]
     assert table.is_planted[rows].mean() >= 0.95
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
 
-from thresher.auditing import Findings, examine
+from thresher.auditing import Audit, audit_table
 from thresher.auditing.html_report import save_report
 from thresher.estimators import HalfspaceClassifier
 from thresher.files import replacing, write_csv
@@ -49,15 +49,15 @@ MARKERS = ("o", "s", "D")
 
 
 def run_demo(*, seed: int = 0, out: Path = Path("thresher-demo")) -> None:
-    """Compare the methods, examine one poisoned table, print the findings, write the files."""
+    """Compare the methods, audit one poisoned table, print what was found, write the files."""
     out.mkdir(parents=True, exist_ok=True)
     say(INTRODUCTION, end="\n\n")
     errors = compare(seed)
     say(describe_errors(errors), end="\n\n")
     split = make_split(SHOWN, seed)
-    findings = examine_split(split)
-    say(describe_suspects(split, findings), end="\n\n")
-    for line in write_files(split, findings, errors, out):
+    audit = audit_split(split)
+    say(describe_suspects(split, audit), end="\n\n")
+    for line in write_files(split, audit, errors, out):
         say(line)
 
 
@@ -131,25 +131,26 @@ methods that trust every row do better."""
 # -- one table ---------------------------------------------------------------------------------
 
 
-def examine_split(split: PoisonedSplit) -> Findings:
+def audit_split(split: PoisonedSplit) -> Audit:
     """What `thresher audit` would find in the poisoned table."""
     names, ids = _measurements()[2], np.arange(len(split.y))
     table = LabeledTable(split.X, split.y, names, ids, "diagnosis")
-    return examine(table, name="poisoned.csv", noise_rate=FRACTION, sparsities=(SPARSITY,))
+    options: dict[str, Any] = {"final_fit": "auto", "sparsities": (SPARSITY,)}
+    return audit_table(table, name="poisoned.csv", noise_rate=FRACTION, **options)
 
 
-def describe_suspects(split: PoisonedSplit, findings: Findings) -> str:
-    """How many of the least trusted rows are the attacker's, and what gave them away."""
+def describe_suspects(split: PoisonedSplit, audit: Audit) -> str:
+    """How many of the most suspicious rows are the attacker's, and what gave them away."""
     n_planted = int(split.is_planted.sum())
-    found = findings.suspicion.order[:n_planted]
+    found = audit.suspicions.order[:n_planted]
     n_right = int(split.is_planted[found].sum())
-    group = findings.groups[0]
+    group, table = audit.alike[0], audit.findings.table
     contrast = group.contrasts[0]
-    feature = findings.table.feature_names[contrast.feature]
+    feature = table.feature_names[contrast.feature]
     here, elsewhere = f"{contrast.mean_here:.4g}", f"{contrast.mean_elsewhere:.4g}"
     return f"""\
-Under the {ATTACKS[SHOWN]} attack, {n_planted} of {findings.table.n_rows} rows are planted.
-Of the {n_planted} rows that Thresher trusts least, {n_right} are planted.
+Under the {ATTACKS[SHOWN]} attack, {n_planted} of {table.n_rows} rows are planted.
+Of the {n_planted} most suspicious rows, {n_right} are planted.
 One giveaway: '{feature}' averages {here} in {group.rows.size} suspects
 labeled {group.label}, and {elsewhere} in the other rows with that label."""
 
@@ -157,19 +158,17 @@ labeled {group.label}, and {elsewhere} in the other rows with that label."""
 # -- files -------------------------------------------------------------------------------------
 
 
-def write_files(
-    split: PoisonedSplit, findings: Findings, errors: FloatArray, out: Path
-) -> Iterator[str]:
+def write_files(split: PoisonedSplit, audit: Audit, errors: FloatArray, out: Path) -> Iterator[str]:
     """Write tables, report and picture; yields a line about each."""
-    head = (*findings.table.feature_names, "diagnosis")
+    head = (*audit.findings.table.feature_names, "diagnosis")
     parts = {"poisoned.csv": (split.X, split.y), "clean.csv": (split.X_test, split.y_test)}
     for name, (X, y) in parts.items():
         write_csv(out / name, head, ((*row, label) for row, label in zip(X.tolist(), y)))
     yield f"Tables:  {out / 'poisoned.csv'}, and the test rows in {out / 'clean.csv'}"
-    save_report(findings, out / "report.html")
+    save_report(audit, out / "report.html")
     yield f"Report:  {out / 'report.html'}"
     try:
-        draw(split, findings, errors, out / "attacks.png")
+        draw(split, audit, errors, out / "attacks.png")
     except ImportError:
         yield 'No picture: matplotlib is missing. Install it with: pip install "thresher[plot]"'
     else:
@@ -180,12 +179,12 @@ def write_files(
     yield f"\nNext: {program} audit {out / 'poisoned.csv'} --noise-rate {FRACTION}"
 
 
-def draw(split: PoisonedSplit, findings: Findings, errors: FloatArray, out: Path) -> None:
-    """Write the picture: errors on the left, weights of the rows of one table on the right."""
+def draw(split: PoisonedSplit, audit: Audit, errors: FloatArray, out: Path) -> None:
+    """Write the picture: errors on the left, suspicion of the rows of one table on the right."""
     figure = new_figure(11, 4.8)
     left, right = figure.subplots(1, 2, width_ratios=[1.25, 1])
     _draw_errors(left, errors)
-    _draw_weights(right, split, findings)
+    _draw_suspicion(right, split, audit)
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(f"Breast cancer data with {FRACTION:.0%} planted rows", fontsize=14)
@@ -207,9 +206,9 @@ def _draw_errors(axes: Any, errors: FloatArray) -> None:
     axes.legend(loc="upper right", framealpha=1.0)
 
 
-def _draw_weights(axes: Any, split: PoisonedSplit, findings: Findings) -> None:
-    weight = findings.suspicion.weight
-    clean, planted = weight[~split.is_planted], weight[split.is_planted]
+def _draw_suspicion(axes: Any, split: PoisonedSplit, audit: Audit) -> None:
+    suspicion = audit.suspicions.suspicion
+    clean, planted = suspicion[~split.is_planted], suspicion[split.is_planted]
     labels = [f"{clean.size} clean rows", f"{planted.size} planted rows"]
     style = {"color": [palette.LIGHT_BLUE, palette.RED], "edgecolor": "black", "linewidth": 0.6}
     _, _, (_, bars) = axes.hist([clean, planted], np.linspace(0, 1, 11), label=labels, **style)
@@ -218,7 +217,7 @@ def _draw_weights(axes: Any, split: PoisonedSplit, findings: Findings) -> None:
     axes.set_yscale("log")
     axes.set_ylim(bottom=0.7)
     axes.yaxis.set_major_formatter("{x:,.0f}")
-    axes.set_xlabel("weight (0: looks planted, 1: above suspicion)")
+    axes.set_xlabel("suspicion (from 0.5 on: a suspect)")
     axes.set_ylabel("number of rows (log scale)")
-    axes.set_title(f"Thresher's weight for each row ({ATTACKS[SHOWN]} attack)")
+    axes.set_title(f"How suspicious each row is ({ATTACKS[SHOWN]} attack)")
     axes.legend(frameon=False, loc="upper center")

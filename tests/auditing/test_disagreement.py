@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from thresher.auditing import disagreement
+from thresher.auditing import forest
 from thresher.auditing.disagreement import look_at_labels, wrong_labels
 from thresher.auditing.duplicates import counts_of, equal_rows, repeated
 
@@ -55,13 +55,13 @@ def test_a_sign_of_wrong_labels_counts_if_they_go_together() -> None:
 
 
 def test_equal_rows_do_not_vouch_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disagreement, "N_TREES", 20)
+    monkeypatch.setattr(forest, "N_TREES", 20)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     signs = np.where(X[:, 0] > 0, 1.0, -1.0)
     X[:20], signs[:20] = [2.0, 0.0, 0.0], -1.0  # twenty copies with a wrong label
-    _, forest = look_at_labels(X, signs, np.ones(200), equal_rows(X), 0)
-    assert (forest.scores[:20] > 0).all()
+    _, view = look_at_labels(X, signs, np.ones(200), equal_rows(X), 0)
+    assert (view.scores[:20] > 0).all()
     _, fooled = look_at_labels(X, signs, np.ones(200), np.arange(200), 0)
     assert (fooled.scores[:20] < 0).all()
 

@@ -36,7 +36,7 @@ def largest_variance(findings, weights):
 
 
 def test_the_proven_variance_holds_for_rows_counted_by_trust(findings):
-    limit, trust = remaining_variance(findings), findings.suspicion.trust
+    limit, trust = remaining_variance(findings), findings.classifier.row_weights_
     assert limit.holds_for_trust
     found = largest_variance(findings, trust)
     assert found.lower <= limit.upper
@@ -66,7 +66,7 @@ def test_what_is_proven_names_the_number_of_features(findings):
 
 
 def test_reasons_speak_against_the_label(findings):
-    row = int(findings.suspects[0])
+    row = int(np.flatnonzero(poisoned().is_planted)[0])
     assert set(findings.reasons(row)) <= {0, 1}
     assert findings.reasons(row)
 

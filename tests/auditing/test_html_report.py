@@ -10,25 +10,29 @@ import pytest
 from browser import look_at, needs_browser, print_to_pdf
 from cli_tables import N_PLANTED, NAMES, poisoned
 from estimators.small import examine_quickly
-from thresher.auditing import Findings
+from thresher import auditing
+from thresher.auditing import Audit
 from thresher.auditing.html_report import make_page
 from thresher.table_files import LabeledTable
 
 HOSTILE_NAMES = ['<script>alert("x")</script>', "a & b", "naïve\u202e", "x" * 300, *NAMES[4:]]
 
 
-def findings_of(
+def audit_of(
     names: list[str], label: str = "answer", sparsities: tuple[int, ...] = (1, 2)
-) -> Findings:
+) -> Audit:
     data = poisoned()
     ids = np.array([f"r{i}" for i in range(len(data.y))])
     table = LabeledTable(data.X, data.y, names, ids, label)
-    return examine_quickly(table, name="mail.csv", noise_rate=0.1, sparsities=sparsities)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(auditing, "examine", examine_quickly)
+        options = {"name": "mail.csv", "final_fit": "auto", "sparsities": sparsities}
+        return auditing.audit_table(table, noise_rate=0.1, **options)
 
 
 @pytest.fixture(scope="module")
 def page() -> str:
-    return make_page(findings_of(NAMES))
+    return make_page(audit_of(NAMES))
 
 
 def test_the_page_needs_nothing_but_itself(page):
@@ -43,13 +47,13 @@ def test_the_page_says_what_was_assumed_proven_and_not_proven(page):
 
 
 def test_the_page_lists_the_suspects_with_their_ids(page):
-    ids = re.search(r"least trusted first</summary><p>([^<]+)</p>", page)[1].split(", ")
+    ids = re.search(r"most suspicious first</summary><p>([^<]+)</p>", page)[1].split(", ")
     planted = {f"r{i}" for i in np.flatnonzero(poisoned().is_planted)}
     assert len(planted & set(ids[:N_PLANTED])) >= 0.95 * N_PLANTED
 
 
 def test_hostile_names_stay_text():
-    page = make_page(findings_of(HOSTILE_NAMES, label="<b>y</b>", sparsities=(2,)))
+    page = make_page(audit_of(HOSTILE_NAMES, label="<b>y</b>", sparsities=(2,)))
     assert "<script" not in page
     assert "<b>y</b>" not in page
     assert "a &amp; b" in page

@@ -1,43 +1,11 @@
-"""One weight per row, and groups of suspicious rows."""
+"""Groups of suspicious rows."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
-from thresher.auditing.suspects import Suspicion, agreement_of, find_groups
-
-MARGINS = hnp.arrays(np.float64, st.integers(1, 30), elements=st.floats(-1e300, 1e300))
-
-
-@settings(deadline=None)
-@given(MARGINS)
-def test_agreement_is_a_share_that_grows_with_the_margin(margins):
-    agreement = agreement_of(margins)
-    assert np.all((agreement >= 0) & (agreement <= 1))
-    assert np.all(np.diff(agreement[np.argsort(margins)]) >= 0)
-
-
-@settings(deadline=None)
-@given(MARGINS.filter(lambda margins: np.all(np.abs(margins) < 1e150)), st.integers(-300, 300))
-def test_agreement_does_not_depend_on_the_units_of_scores(margins, power):
-    small = np.where(np.abs(margins) < 1e-100, 0.0, margins)
-    np.testing.assert_allclose(agreement_of(small), agreement_of(small * 2.0**power))
-
-
-def test_a_row_without_trust_counts_half():
-    suspicion = Suspicion(np.array([1.0, 0.0]), np.array([0.8, 0.8]))
-    np.testing.assert_allclose(suspicion.weight, [0.8, 0.4])
-
-
-def test_the_least_trusted_rows_are_a_share_of_the_table_rounded_up():
-    suspicion = Suspicion(np.ones(21), np.linspace(1, 0, 21))
-    assert suspicion.least(0.1).tolist() == [20, 19, 18]
-    assert suspicion.least(0.0).size == 0
-
+from thresher.auditing.suspects import find_groups
 
 RNG = np.random.default_rng(0)
 N, D = 600, 12

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 import thresher
 from estimators.small import examine_quickly
 from thresher import auditing
-from thresher.auditing import disagreement
+from thresher.auditing import forest
 from thresher.auditing.disagreement import View, WrongLabels
 from thresher.auditing.verdict import weigh
 
@@ -26,7 +26,7 @@ FLIPPED, ABSURD = np.arange(8), 100
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
     monkeypatch.setattr(auditing, "examine", examine_quickly)
-    monkeypatch.setattr(disagreement, "N_TREES", 10)
+    monkeypatch.setattr(forest, "N_TREES", 30)
 
 
 def table() -> tuple[np.ndarray, np.ndarray]:
@@ -45,7 +45,7 @@ def table() -> tuple[np.ndarray, np.ndarray]:
 def found():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(auditing, "examine", examine_quickly)
-        patch.setattr(disagreement, "N_TREES", 10)
+        patch.setattr(forest, "N_TREES", 30)
         X, y = table()
         frame = pd.DataFrame(X, columns=COLUMNS, index=[f"r{i}" for i in range(N)])
         yield SimpleNamespace(X=frame, y=pd.Series(y, frame.index), audit=thresher.audit(frame, y))

@@ -2,8 +2,9 @@
 
 table_audit.py   audit, Audit: everything that is suspicious about a table
 frames.py        data frames and arrays, in and out
-examination.py   examine: learns from a table and gathers the findings
+examination.py   examine: learns from a table, and what is proven about it
 disagreement.py  how likely labels are wrong, by models that have not seen them
+forest.py        what trees say about rows that they have not seen
 data_errors.py   values that are wrong whatever the label; tails.py: far outside of the others
 duplicates.py    rows that stand in the table more than once
 verdict.py       how suspicious each row is, by kind
@@ -16,7 +17,7 @@ predictions.py   reading files with a progress bar, and predictions for them
 """
 
 from thresher.auditing.examination import Findings, examine
-from thresher.auditing.suspects import Contrast, Group, Suspicion
+from thresher.auditing.suspects import Contrast, Group
 from thresher.auditing.table_audit import Audit, audit, audit_table
 
 __all__ = [
@@ -24,7 +25,6 @@ __all__ = [
     "Contrast",
     "Findings",
     "Group",
-    "Suspicion",
     "audit",
     "audit_table",
     "examine",

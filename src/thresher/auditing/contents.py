@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.auditing.duplicates import repeated
-from thresher.auditing.examination import LOOKS_PLANTED, Findings, remaining_variance
+from thresher.auditing.examination import Findings, remaining_variance
 from thresher.auditing.suspects import Group
 from thresher.auditing.table_audit import PROBLEMS, Audit
 from thresher.files import write_csv
@@ -18,25 +18,6 @@ from thresher.validation import is_sparse
 from thresher.wording import count, visible
 
 # -- the rows ----------------------------------------------------------------------------------
-
-
-def suspects_table(findings: Findings, limit: int) -> list[Column]:
-    """The least trusted rows, the most suspicious first."""
-    rows = findings.suspects[:limit]
-    numbers = {
-        "trust": findings.suspicion.trust,
-        "agree-\nment": findings.suspicion.agreement,
-        "weight": findings.suspicion.weight,
-    }
-    names = findings.table.feature_names
-    reasons = [", ".join(names[j] for j in findings.reasons(int(row))) for row in rows]
-    return [
-        Column("id", [str(value) for value in findings.table.ids[rows].tolist()], "<"),
-        Column("label", [str(value) for value in findings.labels[rows].tolist()], "<"),
-        Column("predicted", [str(value) for value in findings.predictions[rows].tolist()], "<"),
-        *(Column(title, [f"{v:.2f}" for v in values[rows]]) for title, values in numbers.items()),
-        Column("features against\nthe label", reasons, "<"),
-    ]
 
 
 def save_rows(audit: Audit, path: str | Path, *, raw_csv: bool = False) -> None:
@@ -169,20 +150,10 @@ def count_labels(labels: NDArray[Any]) -> str:
     return ", ".join(f"{visible(value)} ({n:,})" for value, n in zip(values.tolist(), counts))
 
 
-def verdict(findings: Findings) -> list[str]:
-    """Whether rows look planted, in sentences that lead to the list of suspects."""
-    n_suspects, n_planted = findings.suspects.size, findings.n_planted
-    if not n_suspects:
-        return ["The noise rate is 0: no row is suspected."]
-    look = {0: "No row looks", 1: "1 row looks"}.get(n_planted, f"{n_planted:,} rows look")
-    least = "The least trusted row" if n_suspects == 1 else f"The {n_suspects:,} least trusted rows"
-    share = f"{100 * findings.chosen.noise_rate:.3g}%"
+def outlier_removal(findings: Findings) -> str:
+    """Whether the removal of outliers saw more than chance; empty if it was not asked."""
     evidence = findings.classifier.evidence_
-    seen = "" if evidence is None else f" {evidence.sentence()}"
-    return [
-        f"{look} planted (weight below {LOOKS_PLANTED}).{seen}",
-        f"{least} ({share} of the table):",
-    ]
+    return "" if evidence is None else f"Outlier removal: {evidence.sentence()}"
 
 
 def describe_group(group: Group) -> str:
@@ -201,13 +172,17 @@ def statements(findings: Findings) -> dict[str, Sequence[str]]:
     return {
         "Assumed": [
             f"At most {100 * findings.chosen.noise_rate:.3g}% of the rows "
-            f"({findings.suspects.size:,} of {findings.table.n_rows:,}) are planted, with any "
+            f"({_most_planted(findings):,} of {findings.table.n_rows:,}) are planted, with any "
             "features and labels. If more are planted, they can steer the model.",
             "One linear boundary separates most of the other rows.",
         ],
         "Proven, and verified by an independent checker": proven(findings),
         "Not proven": NOT_PROVEN,
     }
+
+
+def _most_planted(findings: Findings) -> int:
+    return math.ceil(findings.chosen.noise_rate * findings.table.n_rows)
 
 
 def proven(findings: Findings) -> list[str]:
@@ -266,8 +241,7 @@ def _about_the_model(findings: Findings) -> list[str]:
 
 
 NOT_PROVEN = (
-    "That every suspect is planted. If fewer rows are planted, the most unusual clean rows fill "
-    "the list.",
+    "That every suspect is planted. Honest rows can be as unusual.",
     "That every planted row is a suspect. A planted row that looks like a clean row of its class "
     "is trusted, and does little harm.",
     "The error on new rows. The held-out error weights rows by trust, so it can be too low; if "

@@ -1,28 +1,32 @@
 """Labels that disagree with models which have not seen them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 from scipy.stats import rankdata
-from sklearn.ensemble import IsolationForest, RandomForestClassifier
+from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedGroupKFold
 
+from thresher.auditing.forest import held_out_share
 from thresher.auditing.suspects import Places
 from thresher.estimators.trust import weighted_error
-from thresher.validation import FloatArray, Rows
+from thresher.validation import FloatArray, Rows, is_sparse
 
 N_FOLDS = 5
-N_TREES = 100
-MOST_PER_TREE = 5000  # rows
+N_ISOLATING = 100  # trees that say how unusual a row is
 INVERSE_PENALTY = 0.3  # C of the logistic regression: columns are scaled
 MOST_CERTAIN = 12.0  # log odds
 CORE = 0.9  # of each class, that models learn from: the least unusual rows
 LEAST_WEIGHT = 1e-3  # of the other rows, so that no fold loses a class
+PROBABLE = 0.5  # from there on, a label is rather wrong than right
+MIN_LEAF = 3  # rows that are alike, in trees that say which are
+MIN_ALIKE = 10  # rows that are probably wrong, from which on others are compared with them
 # Of the fit below, in rows: what an assumed wrong label costs, and a coefficient's square.
 COST_OF_WRONG, COST_OF_STEEPNESS, COST_OF_SIGNS = 20.0, 0.01, 1.0
 STEEPEST, STRONGEST, RAREST = 10.0, 6.0, -9.0
@@ -40,6 +44,14 @@ class WrongLabels:
 
     probability: FloatArray
     evidence: float
+
+    def in_order_of(self, alike: FloatArray) -> "WrongLabels":
+        """What exceeds ½ shrinks in rows that are unlike others with wrong labels.
+
+        Planted rows are often alike, so those that are come first.
+        """
+        beyond = np.maximum(self.probability - PROBABLE, 0.0)
+        return replace(self, probability=self.probability - (1 - alike) ** 2 * beyond)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +74,16 @@ class View:
     trusted_error: float
     by_scores: WrongLabels
     by_signs: WrongLabels
+
+    @property
+    def honest_error(self) -> float:
+        """The error without the labels that are probably wrong."""
+        return max(self.error - float(self.by_scores.probability.mean()), 0.0)
+
+    def in_order_of(self, alike: FloatArray) -> "View":
+        """The view in which wrong labels are the more probable, the more the rows are alike."""
+        by_scores, by_signs = (part.in_order_of(alike) for part in (self.by_scores, self.by_signs))
+        return replace(self, by_scores=by_scores, by_signs=by_signs)
 
 
 def look_at_labels(
@@ -96,12 +118,26 @@ def look_at_labels(
             by_signs=wrong_labels(scores, signs, gate, once),
         )
         views.append(view)
-    return tuple(views)
+    alike = _alike(rows, signs, max(views, key=lambda view: view.by_signs.evidence), seed)
+    return tuple(view.in_order_of(alike) for view in views)
+
+
+def _alike(rows: Rows, signs: FloatArray, view: View, seed: int) -> FloatArray:
+    """How much each row is like those whose labels are probably wrong, by trees that have not seen
+    it; 1 for all where there are few such rows."""
+    is_wrong = view.by_signs.probability > PROBABLE
+    if is_wrong.sum() < MIN_ALIKE:
+        return np.ones(signs.size)
+    labels = signs[:, np.newaxis]
+    labeled = (sp if is_sparse(rows) else np).hstack([rows, labels])
+    each = np.arange(signs.size)  # copies of a row with a wrong label are alike
+    once = np.ones(signs.size)
+    return held_out_share(labeled, is_wrong, once, each, seed=seed, min_leaf=MIN_LEAF)[0]
 
 
 def _oddness(rows: Rows, signs: FloatArray, seed: int) -> FloatArray:
     """The rank of each row within its class by how unusual it is, from 0 to 1."""
-    forest = IsolationForest(n_estimators=N_TREES, random_state=seed).fit(rows)
+    forest = IsolationForest(n_estimators=N_ISOLATING, random_state=seed).fit(rows)
     scores, odd = -forest.score_samples(rows), np.empty(signs.size)
     for sign in (-1.0, 1.0):
         own = signs == sign
@@ -114,11 +150,9 @@ def _held_out(
 ) -> Iterator[tuple[str, FloatArray]]:
     folds = StratifiedGroupKFold(_n_folds(signs, groups), shuffle=True, random_state=seed)
     splits = list(folds.split(signs[:, np.newaxis], signs, groups))
-    linear = LogisticRegression(C=INVERSE_PENALTY, max_iter=500)
-    yield "linear model", _scores_of(linear, rows, signs, weights, splits)
-    n_each = min(int(min(train.size for train, _ in splits)), MOST_PER_TREE)
-    forest = RandomForestClassifier(N_TREES, max_samples=n_each, random_state=seed)
-    yield "forest", _scores_of(forest, rows, signs, weights, splits)
+    yield "linear model", _linear_scores(rows, signs, weights, splits)
+    share, n_trees = held_out_share(rows, signs > 0, weights, groups, seed=seed)
+    yield "forest", logit((n_trees * share + 0.5) / (n_trees + 1))
 
 
 def _n_folds(signs: FloatArray, groups: Places) -> int:
@@ -126,16 +160,12 @@ def _n_folds(signs: FloatArray, groups: Places) -> int:
     return max(2, min(N_FOLDS, rarest))
 
 
-def _scores_of(model: Any, rows: Rows, signs: Any, weights: FloatArray, splits: Any) -> FloatArray:
-    scores = np.zeros(signs.size)
+def _linear_scores(rows: Rows, signs: Any, weights: FloatArray, splits: Any) -> FloatArray:
+    scores, model = np.zeros(signs.size), LogisticRegression(C=INVERSE_PENALTY, max_iter=500)
     for train, test in splits:
-        if np.unique(signs[train]).size < 2:
-            continue
-        model.fit(rows[train], signs[train], sample_weight=weights[train])
-        share = model.predict_proba(rows[test])[:, 1]
-        kept = (N_TREES * share + 0.5) / (N_TREES + 1)
-        is_forest = hasattr(model, "estimators_")
-        scores[test] = logit(kept) if is_forest else model.decision_function(rows[test])
+        if np.unique(signs[train]).size == 2:
+            model.fit(rows[train], signs[train], sample_weight=weights[train])
+            scores[test] = model.decision_function(rows[test])
     return np.clip(scores, -MOST_CERTAIN, MOST_CERTAIN)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.adversary import AdversaryBound
-from thresher.auditing.suspects import Group, Suspicion, agreement_of, dense, find_groups
+from thresher.auditing.suspects import dense
 from thresher.estimators import HalfspaceClassifierCV, HalfspaceModel, PathPoint
 from thresher.estimators.adversary import bound_on_adversary, bounded_columns
 from thresher.table_files import LabeledTable
@@ -17,32 +17,22 @@ from thresher.validation import FloatArray, is_sparse, require_in_memory
 
 N_FOLDS = 3
 MOST_BOUNDED_COLUMNS = 1000  # of a model for which the adversary's bound is computed
-LOOKS_PLANTED = 0.1  # a suspect with less weight
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What was learned from a table, which rows look planted, and why.
+    """What was learned from a table.
 
     Parameters
     ----------
     name : of the table, for reports
     table : rows, labels, feature names and ids
     classifier : fitted to the table
-    scores : (n,) its decision function
-    suspicion : trust, agreement and weight of each row
-    suspects : positions of the least trusted rows, a share `noise_rate` of the table, the most
-        suspicious first
-    groups : suspects that stand out alike
     """
 
     name: str
     table: LabeledTable
     classifier: HalfspaceClassifierCV
-    scores: FloatArray
-    suspicion: Suspicion
-    suspects: NDArray[np.intp]
-    groups: tuple[Group, ...]
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -51,14 +41,9 @@ class Findings:
         return self.table.y
 
     @property
-    def predictions(self) -> NDArray[Any]:
-        """The label that the model predicts for each row."""
-        return self._model.labels_of(self.scores)
-
-    @property
-    def n_planted(self) -> int:
-        """How many rows look planted: those with a weight below 0.1, also beyond the suspects."""
-        return int((self.suspicion.weight < LOOKS_PLANTED).sum())
+    def signs(self) -> FloatArray:
+        """-1 for the first label, +1 for the second."""
+        return np.where(self.labels == self.classifier.classes_[1], 1.0, -1.0)
 
     @property
     def chosen(self) -> PathPoint:
@@ -118,7 +103,7 @@ def examine(
     seed: int = 0,
     verbose: bool = False,
 ) -> Findings:
-    """Learn from a table that may contain planted rows, and find the rows that look planted.
+    """Learn from a table that may contain planted rows.
 
     Parameters
     ----------
@@ -143,8 +128,8 @@ def examine(
     >>> y[:6] = np.where(y[:6] == "yes", "no", "yes")
     >>> table = LabeledTable(X, y, ["a", "b", "c", "d"], np.arange(300), "answer")
     >>> findings = examine(table, sparsities=(1,))
-    >>> findings.classifier.support_, int((findings.suspects < 6).sum())
-    (array([1]), 6)
+    >>> findings.classifier.support_, float(findings.chosen.error) < 0.1
+    (array([1]), True)
     """
     require_in_memory(table.X)
     _require_rows_of_each_label(table)
@@ -156,13 +141,7 @@ def examine(
         random_state=seed,
         verbose=verbose,
     ).fit(table.X, table.y)
-    scores = classifier.decision_function(table.X)
-    signs = np.where(table.y == classifier.classes_[1], 1.0, -1.0)
-    suspicion = Suspicion(classifier.row_weights_, agreement_of(signs * scores))
-    suspects = suspicion.least(classifier.noise_rate_)
-    scaled, classes = classifier.scaling_.apply(table.X), classifier.classes_.tolist()
-    groups = find_groups(table.X, scaled, signs, classes, suspects)
-    return Findings(name, table, classifier, scores, suspicion, suspects, groups)
+    return Findings(name, table, classifier)
 
 
 def _require_rows_of_each_label(table: LabeledTable) -> None:
@@ -231,7 +210,7 @@ def remaining_variance(findings: Findings) -> RemainingVariance:
     rows counted by their trust. That is checked here all the same.
     """
     first = findings.classifier.phases_[0]
-    weights, trust = np.zeros(findings.table.n_rows), findings.suspicion.trust
+    weights, trust = np.zeros(findings.table.n_rows), findings.classifier.row_weights_
     weights[first.row_ids] = first.row_weights
     holds = bool(np.all(trust <= weights + 1e-12))
     unit = first.phase.l2_radius**2 * findings.table.n_rows / first.row_ids.size

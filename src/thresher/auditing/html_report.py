@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from thresher.auditing import contents
-from thresher.auditing.examination import LOOKS_PLANTED, Findings
+from thresher.auditing.examination import Findings
 from thresher.auditing.examples import examples_of
 from thresher.auditing.preparation_report import preparation_table
 from thresher.auditing.table_audit import Audit
@@ -16,28 +16,24 @@ from thresher.rendering import html
 from thresher.rendering.html import Html, element, join, new_figure
 from thresher.rendering.text import Column
 
-SUMMARY = "A sparse linear model and the rows it trusts least, assuming that at most"
 MAX_FEATURES, MAX_ROWS = 20, 20  # bars of a picture, lines of a table
 
 
-def save_report(found: Findings | Audit, path: str | Path) -> None:
+def save_report(audit: Audit, path: str | Path) -> None:
     """Write the page at once, so that a reader sees the old one or the new one."""
-    write_text(path, make_page(found))
+    write_text(path, make_page(audit))
 
 
-def make_page(found: Findings | Audit) -> str:
-    """The page about a model, or about an audit: that opens with the answer."""
-    findings = found.findings if isinstance(found, Audit) else found
-    assumed = f"{SUMMARY} {100 * findings.chosen.noise_rate:.3g}% of the rows are planted."
-    title, summary = element("h2", "The model"), element("p", assumed)
-    if isinstance(found, Audit):
-        opening = [*_answer(found), title, summary, *_model(findings)]
-    else:
-        opening = [summary, _key_figures(findings), title, *_model(findings)]
-        opening += [element("h2", "The least trusted rows"), *_suspects(findings)]
+def make_page(audit: Audit) -> str:
+    """The page: the answer first, then the model, then what is proven."""
+    findings = audit.findings
     parts = [
         element("h1", findings.name),
-        *opening,
+        *_answer(audit),
+        element("h2", "The model"),
+        *_model(findings),
+        element("h2", "Trust in the rows"),
+        *_trust(findings),
         element("h2", "What is assumed, proven and not proven"),
         *(
             join([element("h3", title), element("ul", *(element("li", text) for text in texts))])
@@ -53,27 +49,12 @@ def make_page(found: Findings | Audit) -> str:
     return html.document(f"{findings.name} - Thresher", body)
 
 
-# -- the first screen --------------------------------------------------------------------------
-
-
-def _key_figures(findings: Findings) -> Html:
-    point, n_used = findings.chosen, findings.classifier.support_.size
-    figures = [
-        (f"{findings.table.n_rows:,}", "rows"),
-        (f"{n_used:,} of {findings.table.X.shape[1]:,}", "features used"),
-        (f"{point.error:.1%} ± {point.standard_error:.1%}", "held-out error, weighted by trust"),
-        (f"{point.balanced_error:.1%}", "balanced held-out error"),
-        (f"{findings.n_planted:,}", f"rows look planted (weight below {LOOKS_PLANTED})"),
-    ]
-    return _cards(figures)
-
-
 def _cards(figures: Sequence[tuple[str, str]]) -> Html:
     cards = (element("div", element("b", value), element("span", name)) for value, name in figures)
     return element("div", *cards, class_="figures")
 
 
-# -- the answer of an audit -------------------------------------------------------------------
+# -- the answer --------------------------------------------------------------------------------
 
 
 def _answer(audit: Audit) -> Iterable[Html]:
@@ -131,7 +112,15 @@ def _suspicious(audit: Audit) -> Iterable[Html]:
 
 
 def _model(findings: Findings) -> Iterable[Html]:
-    model = findings.model()
+    model, point = findings.model(), findings.chosen
+    yield _cards(
+        [
+            (f"{model.support.size:,} of {findings.table.X.shape[1]:,}", "features used"),
+            (f"{point.error:.1%} ± {point.standard_error:.1%}", "held-out error, by trust"),
+            (f"{point.balanced_error:.1%}", "balanced held-out error"),
+            (f"{100 * point.noise_rate:.3g}%", "of the rows may be planted"),
+        ]
+    )
     yield _picture(
         partial(FeaturesDisplay.from_model, model, max_features=MAX_FEATURES),
         (7.0, 1.7 + 0.3 * max(min(model.support.size, MAX_FEATURES), 4)),
@@ -146,13 +135,11 @@ def _model(findings: Findings) -> Iterable[Html]:
         yield _shown(contents.choices_table(findings), label="numbers of features")
 
 
-def _suspects(findings: Findings) -> Iterable[Html]:
-    looks, *lead = contents.verdict(findings)
-    yield element("p", looks)
+def _trust(findings: Findings) -> Iterable[Html]:
     yield element(
         "p",
-        "Trust is how much a row counted in learning. Agreement is how well its label fits the "
-        "learned model. The weight is the agreement, halved for a row without any trust.",
+        "Trust is how much a row counted in learning, from 0 to 1. "
+        f"{contents.outlier_removal(findings)}",
     )
     groups = [f"labeled {label}" for label in findings.labels.tolist()]
     yield _picture(
@@ -161,11 +148,6 @@ def _suspects(findings: Findings) -> Iterable[Html]:
         "Histogram: trust in the rows",
         "Bar chart: weight that rows lost in each phase",
     )
-    yield element("p", *lead)
-    yield _shown(contents.suspects_table(findings, MAX_ROWS), label="least trusted rows")
-    ids = ", ".join(str(value) for value in findings.table.ids[findings.suspects].tolist())
-    summary = element("summary", f"All {findings.suspects.size:,} ids, least trusted first")
-    yield element("details", summary, element("p", ids))
 
 
 def _phases(findings: Findings) -> Iterable[Html]:

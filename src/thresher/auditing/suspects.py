@@ -1,4 +1,4 @@
-"""Which rows are suspicious, and the features in which groups of them stand out."""
+"""Groups of suspicious rows, and the features in which they stand out."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,67 +21,6 @@ ROUGH = 0.3  # relative gap at which the direction is good enough
 FAR = 0.95  # quantile of ordinary rows beyond which a row stands out
 MIN_ROWS = 5  # of a group
 MAX_GROUPS = 2  # per class
-
-
-@dataclass(frozen=True, eq=False)
-class Suspicion:
-    """Trust and agreement of every row, and the weight that combines them.
-
-    Many rows lose all trust: about twice the noise rate, half of them clean. The suspicious ones
-    contradict what the trusted rows teach; so does a row that kept its trust but is far on the
-    wrong side. A row's weight is therefore its agreement, halved without trust. Heuristic: on five
-    tables under six attacks it found more of the planted rows than either alone, or their mean.
-
-    Parameters
-    ----------
-    trust : (n,) how much a row counted in learning, from 0 to 1 (`row_weights_`)
-    agreement : (n,) how well its label agrees with the model, from 0 to 1, see `agreement_of`
-
-    Examples
-    --------
-    >>> suspicion = Suspicion(np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.6, 0.0]))
-    >>> suspicion.weight, suspicion.order
-    (array([1. , 0.3, 0. ]), array([2, 1, 0]))
-    """
-
-    trust: FloatArray
-    agreement: FloatArray
-
-    @property
-    def weight(self) -> FloatArray:
-        """agreement·(1 + trust)/2: 0 for a row that looks planted, 1 for one above suspicion."""
-        return self.agreement * (1 + self.trust) / 2
-
-    @property
-    def order(self) -> Places:
-        """The rows, the most suspicious first; ties in table order."""
-        return np.argsort(self.weight, kind="stable")
-
-    def least(self, share: float) -> Places:
-        """The rows of least weight that make up this share of the table, rounded up."""
-        return self.order[: int(np.ceil(share * self.trust.size))]
-
-
-def agreement_of(margins: FloatArray) -> FloatArray:
-    """How well labels agree with scores, from 0 to 1; ½ on the boundary.
-
-    1/(1 + exp(−2m/M)) for a margin m = ±score, positive on the right side, and M the median of all
-    absolute margins (the largest, if that is zero). Heuristic: a smooth rank that one far row
-    cannot stretch.
-
-    Examples
-    --------
-    >>> agreement_of(np.array([-1.0, 0.0, 1.0, 2.0])).round(2)
-    array([0.12, 0.5 , 0.88, 0.98])
-    """
-    sizes = np.abs(margins)
-    unit = float(np.median(sizes)) or float(sizes.max()) or 1.0
-    with np.errstate(over="ignore"):  # the overflow is clipped
-        steepness = np.clip(-2 * (margins / unit), -500, 500)
-    return 1 / (1 + np.exp(steepness))
-
-
-# -- groups ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

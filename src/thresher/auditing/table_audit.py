@@ -17,13 +17,12 @@ from thresher.auditing.examination import Findings
 from thresher.auditing.frames import FrameMaker, rows_of, table_in_memory
 from thresher.auditing.suspects import Group, Places, find_groups
 from thresher.auditing.verdict import SUSPECT, Suspicions, weigh
-from thresher.estimators import NoiseRate, estimate_noise_rate
+from thresher.estimators import NoiseRate
 from thresher.rendering.text import plain_number
 from thresher.table_files import LabeledTable
-from thresher.validation import check_noise_rate, seed_from
+from thresher.validation import seed_from
 from thresher.wording import count, some
 
-LEAST_RATE, MOST_RATE = 0.05, 0.3  # that the learner is prepared for when no rate is given
 MAX_NAMED = 3  # of anything, in the verdict
 PROBLEMS = {
     FAR_OUT: "far outside of the other values",
@@ -149,12 +148,7 @@ class Audit:
         classifier, table = self.findings.classifier, self.findings.table
         scaled, classes = classifier.scaling_.apply(table.X), classifier.classes_.tolist()
         suspects = self.suspicions.suspects
-        return find_groups(table.X, scaled, self.signs, classes, suspects)
-
-    @property
-    def signs(self) -> Any:
-        """-1 or +1 for each row."""
-        return np.where(self.findings.labels == self.findings.classifier.classes_[1], 1.0, -1.0)
+        return find_groups(table.X, scaled, self.findings.signs, classes, suspects)
 
     @property
     def distinct_suspects(self) -> Places:
@@ -179,7 +173,7 @@ class Audit:
     @property
     def constant_error(self) -> float:
         """The error of predicting the commoner label for every row."""
-        share = float((self.signs > 0).mean())
+        share = float((self.findings.signs > 0).mean())
         return min(share, 1 - share)
 
     def reason(self, row: int) -> str:
@@ -220,17 +214,19 @@ class Audit:
                 f"More stands out than noise_rate={self.assumed:g} allows for: "
                 f"{count(n_named, 'row')}, not {int(self.assumed * n_rows):,}."
             )
-        said.append(self._about_rows(n_named, n_rows))
+        said.append(self.about_rows)
         said.append(self._about_models())
         if self.assumed is None:
             said.append(self.noise_rate.message)
         return said
 
-    def _about_rows(self, n_named: int, n_rows: int) -> str:
-        if not n_named:
-            return f"Nothing stands out among {n_rows:,} rows."
-        kinds = self.suspicions
+    @property
+    def about_rows(self) -> str:
+        """How many rows are suspects, and for what."""
+        kinds, n_rows = self.suspicions, self.findings.table.n_rows
         named = kinds.suspects
+        if not (n_named := named.size):
+            return f"Nothing stands out among {n_rows:,} rows."
         by_data = kinds.data_error[named] >= SUSPECT
         by_steering = ~by_data & (kinds.steers[named] >= kinds.disagrees[named])
         n_by = {
@@ -321,6 +317,12 @@ def audit(
     )
 
 
+def _given(noise_rate: float | None) -> NoiseRate:
+    assert noise_rate is not None
+    message = f"noise_rate={noise_rate:g} was given, not estimated."
+    return NoiseRate(noise_rate, noise_rate, noise_rate, message)
+
+
 def audit_table(
     table: LabeledTable,
     *,
@@ -330,21 +332,13 @@ def audit_table(
     **options: Any,
 ) -> Audit:
     """As `audit`, for a table from a file; other options are those of `examine`."""
-    if noise_rate is None:
-        rate = estimate_noise_rate(table.X, table.y, random_state=seed)
-        told = min(max(rate.high, LEAST_RATE), MOST_RATE)
-    else:
-        told = check_noise_rate(noise_rate)
-        rate = NoiseRate(told, told, told, f"noise_rate={told:g} was given, not estimated.")
     # Not "auto", which would learn from every fold: the model is not what an audit is about.
     options = {"final_fit": "penalized", **options}
-    findings = auditing.examine(table, noise_rate=told, seed=seed, **options)
-    classifier = findings.classifier
-    signs = np.where(findings.labels == classifier.classes_[1], 1.0, -1.0)
+    findings = auditing.examine(table, noise_rate=noise_rate, seed=seed, **options)
+    classifier, signs = findings.classifier, findings.signs
+    trust, rate = classifier.row_weights_, classifier.estimated_noise_rate_ or _given(noise_rate)
     equal = equal_rows(table.X)
-    trust = classifier.row_weights_
     views = look_at_labels(classifier.scaling_.apply(table.X), signs, trust, equal, seed)
     data = find_data_errors(table.X)
     suspicions = weigh(views, data, signs, trust, counts_of(equal))
-    assumed = None if noise_rate is None else told
-    return Audit(findings, views, data, equal, suspicions, rate, assumed, frames or FrameMaker())
+    return Audit(findings, views, data, equal, suspicions, rate, noise_rate, frames or FrameMaker())

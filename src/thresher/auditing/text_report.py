@@ -2,13 +2,12 @@
 
 import shutil
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from thresher.auditing import contents
 from thresher.auditing.examination import Findings
-from thresher.auditing.suspects import Places
 from thresher.auditing.table_audit import Audit
 from thresher.rendering.text import Column, format_columns
 from thresher.wording import one_line, some, visible
@@ -18,10 +17,17 @@ MAX_IDS = 1000
 MAX_CELL = 30  # characters
 
 
-def describe_learning(findings: Findings) -> str:
+def describe_learning(audit: Audit) -> str:
     """What `thresher learn` prints: the model, its error, the suspects, the proof."""
-    parts = (_table, _noise_rate, _features, _held_out, _suspects, _suspect_ids, _proof)
-    return _join(findings, *parts)
+    found = audit.findings
+    parts = [
+        *(part(found) for part in (_table, _noise_rate, _features, _held_out)),
+        _wrapped(contents.outlier_removal(found)),
+        _wrapped(audit.about_rows),
+        *_suspects(audit, with_ids=True),
+        _proof(found),
+    ]
+    return _joined(parts)
 
 
 def describe_audit(audit: Audit, *, with_ids: bool) -> str:
@@ -33,18 +39,17 @@ def describe_audit(audit: Audit, *, with_ids: bool) -> str:
     parts = [
         _table(found),
         "\n".join(map(_wrapped, audit.sentences())),
-        _most_suspicious(audit),
-        _ids(found, audit.suspicions.suspects, "most suspicious") if with_ids else "",
+        *_suspects(audit, with_ids=with_ids),
         _data_errors(audit),
         _groups(audit),
         _repeated(audit),
         _proof(found),
     ]
+    return _joined(parts)
+
+
+def _joined(parts: Iterable[str]) -> str:
     return "\n\n".join(filter(None, parts))
-
-
-def _join(findings: Findings, *parts: Callable[[Findings], str]) -> str:
-    return "\n\n".join(filter(None, (part(findings) for part in parts)))
 
 
 def _table(findings: Findings) -> str:
@@ -101,32 +106,16 @@ def _held_out(findings: Findings) -> str:
 # -- the rows ----------------------------------------------------------------------------------
 
 
-def _suspects(findings: Findings) -> str:
-    head = "\n".join(map(_wrapped, contents.verdict(findings)))
-    n_suspects = findings.suspects.size
-    if not n_suspects:
-        return head
-    return f"{head}\n{_shown(contents.suspects_table(findings, MAX_ROWS), MAX_ROWS, n_suspects)}"
-
-
-def _suspect_ids(findings: Findings) -> str:
-    """The ids of all suspects, for other programs and for looking them up; nothing without any."""
-    return _ids(findings, findings.suspects, "least trusted")
-
-
-def _ids(findings: Findings, places: Places, first: str) -> str:
+def _suspects(audit: Audit, *, with_ids: bool) -> Iterator[str]:
+    """The first suspects, and the ids of all for other programs; nothing without any."""
+    distinct, places = audit.distinct_suspects, audit.suspicions.suspects
     if not places.size:
-        return ""
-    ids = some(map(visible, findings.table.ids[places].tolist()), limit=MAX_IDS)
-    return _wrapped(f"Their ids, {first} first: {ids}", indent="  ")
-
-
-def _most_suspicious(audit: Audit) -> str:
-    distinct = audit.distinct_suspects
-    if not distinct.size:
-        return ""
+        return
     shown = contents.suspicious_rows_table(audit, distinct[:MAX_ROWS])
-    return f"The most suspicious rows:\n{_shown(shown, MAX_ROWS, distinct.size)}"
+    yield f"The most suspicious rows:\n{_shown(shown, MAX_ROWS, distinct.size)}"
+    if with_ids:
+        ids = some(map(visible, audit.findings.table.ids[places].tolist()), limit=MAX_IDS)
+        yield _wrapped(f"Their ids, most suspicious first: {ids}", indent="  ")
 
 
 def _data_errors(audit: Audit) -> str:

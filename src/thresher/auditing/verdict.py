@@ -12,6 +12,7 @@ from thresher.validation import FloatArray
 
 SUSPECT = 0.5  # suspicion from which a row is named
 MOST_ERROR = 0.15  # of a model that can tell wrong labels from its own errors
+UNTRUSTED = 2.0  # times the error in trusted rows: honest rows lost trust too
 HARDLY_BETTER = 0.85  # of a constant's error: a model with more says nothing about labels
 # Evidence of wrong labels from which rows are named. No curve fits a model's scores perfectly, and
 # the more rows there are, the more that shows.
@@ -49,9 +50,14 @@ class Suspicions:
         return np.max([self.steers, self.disagrees, self.data_error, self.repeated], axis=0)
 
     @property
+    def order(self) -> Places:
+        """The positions of all rows, the most suspicious first; ties in table order."""
+        return np.argsort(-self.suspicion, kind="stable")
+
+    @property
     def suspects(self) -> Places:
         """The positions of the rows that are named, the most suspicious first."""
-        order = np.argsort(-self.suspicion, kind="stable")
+        order = self.order
         return order[self.suspicion[order] >= SUSPECT]
 
 
@@ -78,7 +84,7 @@ def weigh(
     """
     share = float((signs > 0).mean())
     limit = min(HARDLY_BETTER * min(share, 1 - share), MOST_ERROR)
-    useful = [view for view in views if view.error < limit]
+    useful = [v for v in views if min(v.error, UNTRUSTED * v.trusted_error) < limit]
     best = min(view.error for view in views)
     can_tell = bool(useful)
     is_contradicted = np.all([view.scores * signs < 0 for view in useful or views], axis=0)
@@ -87,8 +93,7 @@ def weigh(
     steers, disagrees = np.zeros(trust.size), np.zeros(trust.size)
     for view in views:
         scores, by_signs = view.by_scores, view.by_signs
-        honest = max(view.error - float(scores.probability.mean()), 0.0)
-        needed = SURE_BY_SCORES + (SURE_PER_ROW + SURE_PER_ERROR * honest) * trust.size
+        needed = SURE_BY_SCORES + (SURE_PER_ROW + SURE_PER_ERROR * view.honest_error) * trust.size
         sure, is_good = scores.evidence / needed, view.error <= ALMOST * best
         clear = (by_signs.evidence - scores.evidence) / (SURE_BY_SIGNS * trust.size)
         is_named = can_tell & is_good & is_contradicted & ((sure > 1) | is_copied)

@@ -13,7 +13,7 @@ from thresher.rendering.text import say
 from thresher.wording import visible
 
 if TYPE_CHECKING:
-    from thresher.auditing import Audit, Findings
+    from thresher.auditing import Audit
     from thresher.table_files import LabeledTable, TextFormat
 
 FORMATS = "CSV, TSV, Parquet, Arrow, svmlight or NPZ; - for standard input"
@@ -69,14 +69,14 @@ def _learn(options: argparse.Namespace) -> None:
     Example: thresher learn thresher-demo/poisoned.csv --noise-rate 0.1 --out model.json
     """
     table = _read(options)
-    from thresher import auditing
+    from thresher.auditing import audit_table
     from thresher.auditing.text_report import describe_learning
     from thresher.estimators import save_model  # here, so that --help stays quick
 
-    findings = auditing.examine(table, **_how(options))
+    audit = audit_table(table, final_fit="auto", **_how(options))
     if options.out is not None:
-        save_model(findings.model(), options.out)
-    _finish(findings, options, describe_learning(findings), "Model")
+        save_model(audit.findings.model(), options.out)
+    _finish(audit, options, describe_learning(audit), "Model")
 
 
 def _audit(options: argparse.Namespace) -> None:
@@ -131,7 +131,7 @@ def _read(options: argparse.Namespace) -> "LabeledTable":
 
 
 def _how(options: argparse.Namespace) -> dict[str, Any]:
-    """The options as arguments of `examine`."""
+    """The options as arguments of `audit_table`."""
     from thresher.table_files import name_of  # here, so that --help stays quick
 
     name = visible(Path(name_of(options.file)).name)
@@ -147,12 +147,12 @@ def _text_format(options: argparse.Namespace) -> "TextFormat":
         return TextFormat(options.sep, options.decimal, options.encoding)
 
 
-def _finish(found: "Findings | Audit", options: argparse.Namespace, text: str, kind: str) -> None:
+def _finish(audit: "Audit", options: argparse.Namespace, text: str, kind: str) -> None:
     """Write the report if asked to, print the text, and name the files."""
     if options.report is not None:
         from thresher.auditing.html_report import save_report
 
-        save_report(found, options.report)
+        save_report(audit, options.report)
     say(text)
     files = {
         kind: options.out,
