@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+
+from thresher.label_sessions import Agreement, Progress, Question
 
 _SCRIPT = "window.pwned=1"
 PAYLOADS = (
@@ -86,7 +92,7 @@ PAYLOADS = (
     "<script\n>window.pwned=1</script\n>",
     "<<script>window.pwned=1//<</script>",
     "<a" + " x" * 200 + " onclick=window.pwned=1>",
-    "A" * 5_000 + "<script>window.pwned=1</script>",
+    "A" * 700 + "<script>window.pwned=1</script>",
 )
 HARMLESS = "harmless"
 
@@ -136,3 +142,60 @@ def texts(page: str) -> list[str]:
     parser.feed(page)
     parser.close()
     return parser.texts
+
+
+@dataclass
+class StubSession:
+    """A session whose every text is the payload."""
+
+    folder: Path
+    payload: str = HARMLESS
+    is_over: bool = False
+    is_refusing: bool = False
+
+    @property
+    def classes(self) -> list[str]:
+        return [f"a{self.payload}", f"b{self.payload}"]
+
+    @property
+    def pool(self) -> StubSession:
+        return self
+
+    def row(self, row_id: object) -> dict[str, object]:
+        if row_id != self.payload:
+            raise ValueError(f"the pool has no row with the id {row_id!r}")
+        return {
+            f"text {self.payload}": self.payload,
+            f"number {self.payload}": 1.5,
+            f"other {self.payload}": (self.payload,).__repr__(),
+            f"picture {self.payload}": np.eye(8),
+        }
+
+    def next_question(self, annotator: str, *, wait: bool = True) -> Question | None:
+        assert annotator
+        if self.is_refusing:
+            raise ValueError(self.payload)
+        values = self.row(self.payload)
+        question = Question(self.payload, values, self.payload, False, 0.0)
+        return None if self.is_over and not wait else question
+
+    def suspects(self) -> list[object]:
+        return []
+
+    def progress(self, _: str | None = None) -> Progress:
+        return Progress(
+            n_labels=3,
+            n_votes=4,
+            n_own_votes=2,
+            n_skipped=1,
+            n_imported=0,
+            label_budget=10,
+            error_estimate=None,
+            stop_reason=self.payload if self.is_over else None,
+            refitting=False,
+            history=[],
+            agreement=Agreement(0, None),
+            votes_by={self.payload: 4},
+            disputed=[self.payload],
+            doubts=[self.payload],
+        )

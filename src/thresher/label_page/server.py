@@ -71,7 +71,7 @@ def serve(session: LabelSession, place: Place, *, owner: str) -> None:
     ------
     ThresherError : the port is taken or the certificate cannot be used
     """
-    listening = _listen(place)
+    listening = listen(place)
     port = listening.getsockname()[1]
     names = allowed_names(place)
     accounts = Accounts(session.folder)
@@ -85,7 +85,8 @@ def serve(session: LabelSession, place: Place, *, owner: str) -> None:
     origins = frozenset(origin(place.scheme, name, port) for name in names)
     app = create_app(site, origins=origins)
     _announce(site, place, accounts.new_owner_link(owner))
-    _run(app, place, listening)
+    with suppress(KeyboardInterrupt):
+        make_server(app, place).run(sockets=[listening])
 
 
 def allowed_names(place: Place) -> list[str]:
@@ -132,7 +133,13 @@ def _own_addresses() -> list[str]:
     return found
 
 
-def _listen(place: Place) -> socket.socket:
+def listen(place: Place) -> socket.socket:
+    """A socket that is bound to the place.
+
+    Raises
+    ------
+    ThresherError : the port is taken, or the name is not one of this machine
+    """
     family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
     listening = socket.socket(family)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -156,8 +163,8 @@ def _announce(site: Site, place: Place, token: str) -> None:
     say("Add other people on the page Session. Press Ctrl-C to stop; every answer is saved.")
 
 
-def _run(app: ASGIApp, place: Place, listening: socket.socket) -> None:
-    """Serve until an interrupt. No access log: it would hold the tokens."""
+def make_server(app: ASGIApp, place: Place) -> uvicorn.Server:
+    """A server with limits and without an access log, which would hold the tokens."""
     config = uvicorn.Config(
         app,
         http=ImpatientProtocol,
@@ -174,5 +181,4 @@ def _run(app: ASGIApp, place: Place, listening: socket.socket) -> None:
         ssl_certfile=place.tls_certificate,
         ssl_keyfile=place.tls_key,
     )
-    with suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listening])
+    return uvicorn.Server(config)

@@ -32,12 +32,14 @@ class ImpatientProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Wait on until the head of a request is complete."""
         super().data_received(data)
-        if self.flow.write_paused:
-            return  # it sends on while it does not read
-        if self.cycle is not None and not self.cycle.response_complete:
-            self._stop_waiting()
-        elif self._deadline is None:  # bytes of the next request on this connection
+        if self._deadline is None and not self._has_request:  # bytes of the next request
             self._wait(self.header_seconds)
+        self._stop_waiting_for_head()
+
+    def on_response_complete(self) -> None:
+        """Begin with the next request if it has arrived already."""
+        super().on_response_complete()
+        self._stop_waiting_for_head()
 
     def pause_writing(self) -> None:
         """The client does not read what it asked for."""
@@ -53,6 +55,15 @@ class ImpatientProtocol(H11Protocol):
         """Close an idle connection, also if it never takes the rest of an answer."""
         super().timeout_keep_alive_handler()
         self._wait(self.reading_seconds)
+
+    @property
+    def _has_request(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _stop_waiting_for_head(self) -> None:
+        # A client may send on while it does not read: then the wait is for that.
+        if self._has_request and not self.flow.write_paused:
+            self._stop_waiting()
 
     def _wait(self, seconds: float) -> None:
         self._stop_waiting()
