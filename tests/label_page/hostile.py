@@ -10,8 +10,17 @@ ADDRESS = "http://127.0.0.1:8700"
 HOST = "127.0.0.1:8700"
 FORM = "application/x-www-form-urlencoded"
 WRITING = ("/vote", "/skip", "/undo", "/annotators", "/annotators/revoke", "/resolve")
-READING = ("/", "/session", "/export/labels.csv", "/export/votes.csv", "/export/model.json")
-FOR_OWNER = ("/session", *READING[2:])
+EXPORTS = ("/export/labels.csv", "/export/votes.csv", "/export/model.json")
+READING = ("/", "/session", "/suspects", "/row?row=0", *EXPORTS)
+    "/",
+    "/session",
+    "/export/labels.csv",
+    "/export/votes.csv",
+    "/export/model.json",
+    "/suspects",
+    "/row?row=0",
+)
+FOR_OWNER = READING[1:]
 VOTE = {"row": "0", "label": "0", "request": "hostile"}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from thresher.label_sessions import Agreement, Progress, Question
+from thresher.label_sessions import Agreement, Progress, Question, Suspect
 
 _SCRIPT = "window.pwned=1"
 PAYLOADS = (
@@ -176,11 +176,16 @@ class StubSession:
         if self.is_refusing:
             raise ValueError(self.payload)
         values = self.row(self.payload)
-        question = Question(self.payload, values, self.payload, False, 0.0)
+        question = Question(self.payload, values, (), self.payload, False, 0.0)
         return None if self.is_over and not wait else question
 
-    def suspects(self) -> list[object]:
-        return []
+    @property
+    def text_columns(self) -> list[str]:
+        return [f"text {self.payload}"]
+
+    def suspects(self) -> list[Suspect]:
+        votes = {self.payload: self.payload}
+        return [Suspect(self.payload, self.payload, votes, self.payload, 0.01)]
 
     def progress(self, _: str | None = None) -> Progress:
         return Progress(

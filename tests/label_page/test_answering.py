@@ -15,6 +15,7 @@ from PIL import Image
 from label_page.pages import ADDRESS, COOKIE, OpenPage, new_session, page_of
 from thresher.errors import NotSaved, SessionStopped
 from thresher.label_page.app import COOKIE_SECONDS
+from thresher.label_page.shown_row import N_FIRST, N_MORE
 
 
 @pytest.fixture
@@ -196,12 +197,15 @@ def test_texts_are_shown_in_full_with_their_lines_and_escapes_visible(tmp_path: 
         assert html.count("word ") == 500
 
 
-def test_many_numbers_are_cut_off_with_their_count(tmp_path: Path) -> None:
-    pool = np.random.default_rng(0).standard_normal((30, 200))
+def test_many_columns_are_folded_with_their_count(tmp_path: Path) -> None:
+    pool = np.random.default_rng(0).standard_normal((30, 300))
     with new_session(tmp_path, pool) as session, page_of(session) as page:
         html = page.get("/").text
-        assert html.count("<dt>") == 60
-        assert "140 more columns not shown" in html
+        assert html.count("<dt>") == N_FIRST + N_MORE
+        before, _, after = html.partition("<details>")
+        assert (before.count("<dt>"), after.count("<dt>")) == (N_FIRST, N_MORE)
+        assert "200 more columns" in html
+        assert "76 columns not shown" in html
 
 
 def test_a_picture_of_pixels_is_shown_to_whoever_labels_the_row(tmp_path: Path) -> None:

@@ -72,6 +72,10 @@ def decision_page(stub: Stub) -> str:
     return str(stub.page.get(f"/row?{urlencode({'row': row})}").text)
 
 
+def suspects_page(stub: Stub) -> str:
+    return str(stub.page.get("/suspects").text)
+
+
 def name_page(stub: Stub) -> str:
     return stub.named(stub.session.payload, "annotator")
 
@@ -91,6 +95,7 @@ PLACES: tuple[Callable[[Stub], str], ...] = (
     refusal_page,
     session_page,
     decision_page,
+    suspects_page,
     name_page,
     name_refusal_page,
     reflected_address,

@@ -80,6 +80,18 @@ def test_a_disputed_row_is_decided_by_the_owner(page: OpenPage) -> None:
     assert disputed[0] in rows
 
 
+def test_suspects_lead_to_a_row_to_decide(page: OpenPage) -> None:
+    rows = label_some(page, 12, "owner", "annotator")
+    html = page.get("/suspects").text
+    assert f'href="/row?row={rows[0]}"' in html
+    assert "the votes give no label" in html
+    assert "owner: " in html
+
+
+def test_without_labels_nobody_is_a_suspect(page: OpenPage) -> None:
+    assert "None: people agree" in page.get("/suspects").text
+
+
 def test_people_who_voted_stay_listed_without_a_link(page: OpenPage) -> None:
     label_some(page, 2, "owner", "annotator")
     page.post("/annotators/revoke", name="annotator")
@@ -89,6 +101,11 @@ def test_people_who_voted_stay_listed_without_a_link(page: OpenPage) -> None:
 
 def test_the_files_can_be_downloaded(page: OpenPage, tmp_path: Path) -> None:
     label_some(page, 15, "owner", "annotator")
+    for name in ("labels.csv", "votes.csv"):
+        response = page.get(f"/export/{name}")
+        assert response.headers["content-disposition"] == f'attachment; filename="{name}"'
+        assert response.headers["content-type"].startswith("text/csv")
+        assert len(response.text.splitlines()) > 1
     path = tmp_path / "model.json"
     path.write_bytes(page.get("/export/model.json").content)
     assert list(load_model(path).classes) == ["no", "yes"]

@@ -5,6 +5,7 @@ import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from thresher.cli.label_web import add_web_options, check_web_options, serve_page
 from thresher.cli.values import (
     choices,
     folder,
@@ -59,6 +60,7 @@ def _add_session_options(parser: argparse.ArgumentParser) -> None:
     decision = "which label a row gets: that of its first vote, or of most"
     add("--decision", choices=("first", "majority"), help=decision)
     add("--seed", type=whole_number(0), default=0, metavar="K", help="random seed (default: 0)")
+    add_web_options(parser)
 
 
 def _label(options: argparse.Namespace) -> None:
@@ -68,9 +70,13 @@ def _label(options: argparse.Namespace) -> None:
     """
     from thresher.label_sessions.terminal import LabelTerminal  # here, so that --help stays quick
 
+    check_web_options(options)
     annotator = options.annotator or getpass.getuser()
     with _session(options) as session:
         say(f"Session: {visible(session.folder)}")
+        if options.web:
+            serve_page(options, session, annotator)
+            return
         try:
             LabelTerminal(session, annotator).run()
         except KeyboardInterrupt:

@@ -23,8 +23,8 @@ from thresher.label_page.site import (
     see,
 )
 from thresher.label_sessions import Progress, Question
+from thresher.label_sessions.terminal import describe
 from thresher.rendering.text import share
-from thresher.wording import count
 
 REFIT_SECONDS, IDLE_SECONDS = 1, 5  # until a page without a row looks again
 
@@ -57,16 +57,21 @@ class Answering:
             here="label",
             request_id=secrets.token_urlsafe(16),
             progress=progress,
-            progress_line=progress_line(progress),
+            progress_line=describe(progress),
             rest=rest_of(progress) if question is None else None,
             row=None if question is None else self._shown(question),
             classes=self._session.classes,
         )
 
     def _shown(self, question: Question) -> ShownRow:
-        root = self._site.images_root
-        reason = question.reason
-        return ShownRow.of(question.row_id, question.values, reason=reason, images_root=root)
+        return ShownRow.of(
+            question.row_id,
+            question.values,
+            columns=question.columns,
+            texts=self._session.pool.text_columns,
+            reason=question.reason,
+            images_root=self._site.images_root,
+        )
 
     def vote(self, request: Request) -> Response:
         """Save an answer, then show the next row."""
@@ -106,15 +111,6 @@ class Answering:
             reason = str(error) if isinstance(error, NotAPicture) else "no such row or column"
             raise PageError(404, "No such picture", f"{reason}.") from error
         return Response(content, media_type="image/png")
-
-
-def progress_line(progress: Progress) -> str:
-    """How far the session is, on one line."""
-    done = count(progress.n_labels, "label")
-    if progress.label_budget is not None:
-        done = f"{progress.n_labels:,} of {count(progress.label_budget, 'label')}"
-    error = progress.error_estimate
-    return done if error is None else f"{done} · error {error_text(error)}"
 
 
 def error_text(error: tuple[float, float, float]) -> str:

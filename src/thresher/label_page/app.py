@@ -44,6 +44,7 @@ def create_app(site: Site, *, origins: frozenset[str], limits: Limits | None = N
         Route("/session", for_owner(overview.session)),
         Route("/annotators", for_owner(overview.add_annotator), methods=["POST"]),
         Route("/annotators/revoke", for_owner(overview.revoke_annotator), methods=["POST"]),
+        Route("/suspects", for_owner(overview.suspects)),
         Route("/row", for_owner(overview.row)),
         Route("/resolve", for_owner(overview.resolve), methods=["POST"]),
         Route("/export/{name}", for_owner(overview.export)),

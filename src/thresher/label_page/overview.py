@@ -27,7 +27,7 @@ from thresher.label_page.site import (
     row_of,
     see,
 )
-from thresher.label_sessions import Progress
+from thresher.label_sessions import Progress, Suspect
 from thresher.rendering.text import share
 from thresher.wording import MISSING, count
 
@@ -65,14 +65,12 @@ class Listed:
 
     name: str
     address: str
-    label: str = ""
-    trust: str = ""
-    reason: str = ""
+    suspect: Suspect | None = None
 
     @classmethod
-    def of(cls, row_id: RowId, **more: str) -> Self:
+    def of(cls, row_id: RowId, suspect: Suspect | None = None) -> Self:
         """The row of this id."""
-        return cls(str(row_id), f"/row?{urlencode({'row': row_key(row_id)})}", **more)
+        return cls(str(row_id), f"/row?{urlencode({'row': row_key(row_id)})}", suspect)
 
 
 class Overview:
@@ -103,6 +101,13 @@ class Overview:
             return self._page(request, status=409, notice=f"Not revoked: {error}.")
         return see("/session")
 
+    def suspects(self, request: Request) -> Response:
+        """Rows to look at again; finding them takes a while, so they have a page of their own."""
+        with refusing():
+            found = self._session.suspects()
+        listed = [Listed.of(suspect.row_id, suspect) for suspect in found[:N_ROWS]]
+        return render(request, "suspects.html", suspects=listed, n_suspects=len(found))
+
     def row(self, request: Request) -> Response:
         """A row to decide."""
         row_id = row_of(request.query_params.get("row", ""))
@@ -110,11 +115,11 @@ class Overview:
             values = self._session.pool.row(row_id)
         except ValueError as error:
             raise PageError(404, "No such row", f"{error}.") from error
-        root = self._site.images_root
+        texts, root = self._session.pool.text_columns, self._site.images_root
         return render(
             request,
             "decide.html",
-            row=ShownRow.of(row_id, values, reason="", images_root=root),
+            row=ShownRow.of(row_id, values, texts=texts, images_root=root),
             classes=self._session.classes,
             request_id=secrets.token_urlsafe(16),
         )
@@ -130,11 +135,13 @@ class Overview:
     def export(self, request: Request) -> Response:
         """A file to keep."""
         exports: dict[str, tuple[Callable[[Path], Any], str]] = {
+            "labels.csv": (self._session.export_labels, "text/csv"),
+            "votes.csv": (self._session.export_votes, "text/csv"),
             "model.json": (self._session.save_model, "application/json"),
         }
         name = request.path_params["name"]
         if name not in exports:
-            raise PageError(404, "No such file", "There is model.json.")
+            raise PageError(404, "No such file", "There are labels.csv, votes.csv and model.json.")
         write, kind = exports[name]
         with tempfile.TemporaryDirectory() as folder, refusing():
             write(path := Path(folder, name))
@@ -156,7 +163,6 @@ class Overview:
             people=self._people(progress),
             agreement=agreement_of(progress),
             disputed=[Listed.of(row) for row in progress.disputed[:N_ROWS]],
-            suspects=[],
             **{"notice": None, "new_link": None, **news},
         )
 

@@ -1,6 +1,6 @@
 """A row as it is shown: pictures, texts in full, and numbers."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -13,7 +13,9 @@ from thresher.label_page.site import RowId, row_key
 from thresher.rendering.text import plain_number
 from thresher.wording import MISSING
 
-N_NUMBERS = 60  # that are shown; texts and pictures always are
+N_FIRST = 24  # columns that are shown at once, apart from texts and pictures
+N_MORE = 200  # that can be unfolded
+LONG = 60  # characters from which a text is set apart
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,6 @@ class Cell:
 
     name: str
     text: str = ""
-    is_prose: bool = False
     picture: str = ""
 
 
@@ -34,14 +35,15 @@ class ShownRow:
     ----------
     row_id, key : the id, and as it stands in forms
     reason : why the row is shown
-    pictures, prose, numbers : its columns
+    pictures, prose : its pictures and long texts
+    values : its other columns, those that matter first
     n_hidden : columns that are not shown
 
     Examples
     --------
-    >>> row = ShownRow.of(7, {"text": "hello", "length": 5.0}, reason="", images_root=None)
-    >>> [cell.text for cell in (*row.prose, *row.numbers)]
-    ['hello', '5']
+    >>> row = ShownRow.of(7, {"note": "a\\nb", "age": 5.0, "size": 2.5}, columns=["size"])
+    >>> [cell.text for cell in row.prose], [cell.name for cell in row.values]
+    (['a\\nb'], ['size', 'age'])
     """
 
     row_id: RowId
@@ -49,25 +51,48 @@ class ShownRow:
     reason: str
     pictures: list[Cell]
     prose: list[Cell]
-    numbers: list[Cell]
+    values: list[Cell]
     n_hidden: int
 
     @classmethod
     def of(
-        cls, row_id: RowId, values: Mapping[str, Any], *, reason: str, images_root: Path | None
+        cls,
+        row_id: RowId,
+        values: Mapping[str, Any],
+        *,
+        columns: Iterable[str] = (),
+        texts: Collection[str] = (),
+        reason: str = "",
+        images_root: Path | None = None,
     ) -> Self:
-        """The row with these values."""
-        cells = [_cell(row_id, *item, images_root) for item in values.items()]
-        numbers = [cell for cell in cells if not cell.is_prose and not cell.picture]
-        return cls(
-            row_id,
-            row_key(row_id),
-            reason,
-            pictures=[cell for cell in cells if cell.picture],
-            prose=[cell for cell in cells if cell.is_prose],
-            numbers=numbers[:N_NUMBERS],
-            n_hidden=max(0, len(numbers) - N_NUMBERS),
-        )
+        """The row with these values.
+
+        Parameters
+        ----------
+        row_id, values, reason : of the row
+        columns : those that matter most, in their order
+        texts : columns that are read in full, even if they are short
+        images_root : folder of pictures
+        """
+        names = dict.fromkeys([*(name for name in columns if name in values), *values])
+        cells = [_cell(row_id, name, values[name], images_root) for name in names]
+        pictures = [cell for cell in cells if cell.picture]
+        prose = [cell for cell in cells if _is_prose(cell, values[cell.name], texts)]
+        apart = {cell.name for cell in (*pictures, *prose)}
+        others = [cell for cell in cells if cell.name not in apart]
+        shown = others[: N_FIRST + N_MORE]
+        key, n_hidden = row_key(row_id), len(others) - len(shown)
+        return cls(row_id, key, reason, pictures, prose, shown, n_hidden)
+
+    @property
+    def first(self) -> list[Cell]:
+        """The values that are shown at once."""
+        return self.values[:N_FIRST]
+
+    @property
+    def more(self) -> list[Cell]:
+        """The values that can be unfolded."""
+        return self.values[N_FIRST:]
 
 
 def _cell(row_id: RowId, name: str, value: Any, images_root: Path | None) -> Cell:
@@ -76,4 +101,10 @@ def _cell(row_id: RowId, name: str, value: Any, images_root: Path | None) -> Cel
         return Cell(name, picture=f"/image?{address}")
     if isinstance(value, float | np.floating):
         return Cell(name, plain_number(float(value)))
-    return Cell(name, MISSING if value is None else str(value), is_prose=isinstance(value, str))
+    return Cell(name, MISSING if value is None else str(value))
+
+
+def _is_prose(cell: Cell, value: Any, texts: Collection[str]) -> bool:
+    if cell.picture or not isinstance(value, str):
+        return False
+    return cell.name in texts or len(value) > LONG or "\n" in value

@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from thresher.errors import NotSaved, SessionStopped, ThresherError
 from thresher.label_page.accounts import Account, Accounts
 from thresher.label_sessions import LabelSession
+from thresher.rendering.text import share
 from thresher.wording import count, visible
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -46,6 +47,7 @@ def _environment() -> jinja2.Environment:
     environment.filters["shown"] = visible
     environment.filters["shown_lines"] = lambda text: visible(text, keep="\n\t")
     environment.filters["count"] = count
+    environment.filters["share"] = share
     return environment
 
 

@@ -1,5 +1,6 @@
 """A session in a terminal: one row at a time, one key for each label."""
 
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -228,7 +229,7 @@ def describe(progress: Progress) -> str:
     labels = "label" if (budget or progress.n_labels) == 1 else "labels"
     of = "" if budget is None else f" of {budget:,}"
     parts = [f"{progress.n_labels:,}{of} {labels}"]
-    if progress.error_estimate is None or progress.error_estimate.estimate is None:
+    if progress.error_estimate is None or math.isnan(progress.error_estimate.estimate):
         parts.append("no error estimate yet")
     else:
         estimate, low, high = progress.error_estimate
