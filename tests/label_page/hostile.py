@@ -12,14 +12,6 @@ FORM = "application/x-www-form-urlencoded"
 WRITING = ("/vote", "/skip", "/undo", "/annotators", "/annotators/revoke", "/resolve")
 EXPORTS = ("/export/labels.csv", "/export/votes.csv", "/export/model.json")
 READING = ("/", "/session", "/suspects", "/row?row=0", *EXPORTS)
-    "/",
-    "/session",
-    "/export/labels.csv",
-    "/export/votes.csv",
-    "/export/model.json",
-    "/suspects",
-    "/row?row=0",
-)
 FOR_OWNER = READING[1:]
 VOTE = {"row": "0", "label": "0", "request": "hostile"}
 

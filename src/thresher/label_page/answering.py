@@ -1,6 +1,5 @@
 """The page of one row: what an annotator sees, and where the answers go."""
 
-import math
 import secrets
 from dataclasses import dataclass
 
@@ -24,7 +23,6 @@ from thresher.label_page.site import (
 )
 from thresher.label_sessions import Progress, Question
 from thresher.label_sessions.terminal import describe
-from thresher.rendering.text import share
 
 REFIT_SECONDS, IDLE_SECONDS = 1, 5  # until a page without a row looks again
 
@@ -111,19 +109,6 @@ class Answering:
             reason = str(error) if isinstance(error, NotAPicture) else "no such row or column"
             raise PageError(404, "No such picture", f"{reason}.") from error
         return Response(content, media_type="image/png")
-
-
-def error_text(error: tuple[float, float, float]) -> str:
-    """An error with its interval; the interval alone while there is too little for an estimate.
-
-    Examples
-    --------
-    >>> error_text((0.041, 0.02, 0.073))
-    '4.1% (2.0% to 7.3%)'
-    """
-    estimate, low, high = error
-    interval = f"{share(low)} to {share(high)}"
-    return interval if math.isnan(estimate) else f"{share(estimate)} ({interval})"
 
 
 def rest_of(progress: Progress) -> Rest:

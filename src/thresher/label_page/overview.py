@@ -1,5 +1,6 @@
 """The owner's page: progress, people, suspects and files."""
 
+import math
 import secrets
 import tempfile
 from collections.abc import Callable
@@ -11,7 +12,6 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from thresher.label_page.answering import error_text
 from thresher.label_page.error_curve import error_curve
 from thresher.label_page.shown_row import ShownRow
 from thresher.label_page.site import (
@@ -181,8 +181,20 @@ def facts_of(progress: Progress) -> list[Fact]:
         Fact(budget, f"{progress.n_labels:,}"),
         Fact("votes", f"{progress.n_votes:,}"),
         Fact("skipped rows", f"{progress.n_skipped:,}"),
-        Fact("estimated error", MISSING if error is None else error_text(error)),
+        Fact("estimated error", MISSING) if error is None else error_fact(*error),
     ]
+
+
+def error_fact(estimate: float, low: float, high: float) -> Fact:
+    """The error with its interval; the interval alone while there is too little for an estimate.
+
+    Examples
+    --------
+    >>> error_fact(0.041, 0.02, 0.073)
+    Fact(name='estimated error, 2.0% to 7.3%', value='4.1%')
+    """
+    value = MISSING if math.isnan(estimate) else share(estimate)
+    return Fact(f"estimated error, {share(low)} to {share(high)}", value)
 
 
 def agreement_of(progress: Progress) -> str:

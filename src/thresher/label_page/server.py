@@ -141,7 +141,8 @@ def listen(place: Place) -> socket.socket:
     ThresherError : the port is taken, or the name is not one of this machine
     """
     family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
-    listening = socket.socket(family)
+    # Only with the protocol named, asyncio sends small packets at once.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((place.host, place.port))

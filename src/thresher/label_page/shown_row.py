@@ -1,5 +1,6 @@
 """A row as it is shown: pictures, texts in full, and numbers."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from thresher.wording import MISSING
 
 N_FIRST = 24  # columns that are shown at once, apart from texts and pictures
 N_MORE = 200  # that can be unfolded
+_DECIMAL = re.compile(r"[+-]?[0-9]*\.[0-9]{4,}([eE][+-]?[0-9]+)?")
 LONG = 60  # characters from which a text is set apart
 
 
@@ -99,9 +101,14 @@ def _cell(row_id: RowId, name: str, value: Any, images_root: Path | None) -> Cel
     if looks_like_picture(value, images_root):
         address = urlencode({"row": row_key(row_id), "column": name})
         return Cell(name, picture=f"/image?{address}")
-    if isinstance(value, float | np.floating):
+    if isinstance(value, float | np.floating) or _is_decimal(value):
         return Cell(name, plain_number(float(value)))
     return Cell(name, MISSING if value is None else str(value))
+
+
+def _is_decimal(value: Any) -> bool:
+    """Whether a text is a number with digits after the point, which has more than one needs."""
+    return isinstance(value, str) and _DECIMAL.fullmatch(value) is not None
 
 
 def _is_prose(cell: Cell, value: Any, texts: Collection[str]) -> bool:
