@@ -320,7 +320,7 @@ SWITCHED: dict[tuple[str, str], Callable[[], tuple[object, object]]] = {
     ("use", "Questioner"): lambda: tuple(
         map(size_of_second_question, (ActiveClassifier, ActiveLearner))
     ),
-    ("label_aware", "agreement"): lambda: tuple(map(trust_of_flipped_rows, (True, False))),
+    ("label_aware", "WeakModels"): lambda: tuple(map(trust_of_flipped_rows, (True, False))),
     ("final_fit", "keep_every_class"): lambda: tuple(
         map(trust_of_a_small_class, ("auto", "hinge"))
     ),

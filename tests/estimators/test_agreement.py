@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from thresher import HalfspaceClassifier
-from thresher.estimators.agreement import LEAST_AGREEMENT, agreement
+from thresher.estimators.agreement import LEAST_AGREEMENT, WeakModels, agreement
 from thresher.estimators.folds import usual_folds
 
 
@@ -17,7 +17,8 @@ def make_table(n=600, d=30, seed=0):
 
 def agreement_of(rows, signs, *, trust=None, share=0.1, seed=0):
     trust = np.ones(signs.size) if trust is None else trust
-    return agreement(rows, signs, trust, usual_folds(signs, 0), share=share, seed=seed)
+    models = WeakModels(rows, signs, trust, usual_folds(signs, 0), share=share, seed=seed)
+    return agreement(models.held_out, share)
 
 
 def with_flips_of_surest(rows, signs, n_flips):

@@ -1,7 +1,7 @@
 """Agreement: whether the label of a row is what many weak models of other rows would say."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,16 +19,32 @@ LEAST_AGREEMENT = 1 / 3  # what a row that contradicts still counts
 NO_WEIGHT = 1e-9
 
 
-def agreement(
-    rows: Rows,
-    signs: FloatArray,
-    trust: FloatArray,
-    folds: Sequence[Fold],
-    *,
-    share: float,
-    seed: int,
-) -> FloatArray:
+def agreement(margins: FloatArray, share: float) -> FloatArray:
     """One for rows that agree with weak models of the others, a third for those that contradict.
+
+    Parameters
+    ----------
+    margins : (n,) of each row by `WeakModels`
+    share : of the rows that may contradict, at most
+
+    Examples
+    --------
+    >>> agreement(np.array([1.0, -1.0, -0.1, 2.0]), share=0.5)
+    array([1.        , 0.33333333, 1.        , 1.        ])
+    """
+    return np.where(_contradict(margins, share), LEAST_AGREEMENT, 1.0)
+
+
+def _contradict(margins: FloatArray, share: float) -> NDArray[np.bool_]:
+    """The rows of the lowest margins that are low enough."""
+    lowest = np.argsort(margins, kind="stable")[: int(share * margins.size)]
+    found = np.zeros(margins.size, dtype=np.bool_)
+    found[lowest[margins[lowest] < CONTRADICTION]] = True
+    return found
+
+
+class WeakModels:
+    """Many weak models of a table, by which the label of each row is judged.
 
     A weak model is a ridge regression of the signs on a random fifth of the columns. Planted rows
     act on a model through few columns, and most weak models see too few of these to be misled. Half
@@ -47,6 +63,11 @@ def agreement(
     share : of the rows that may contradict, at most
     seed : of the columns that a model sees
 
+    Attributes
+    ----------
+    held_out : (n,) the mean margin of each row, in standard deviations of a model's scores, by the
+        models that were fitted without it
+
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -56,22 +77,63 @@ def agreement(
     >>> signs[surest] = -1.0  # flipped
     >>> halves = np.arange(400).reshape(2, 200)
     >>> folds = [Fold(1, *halves), Fold(2, *halves[::-1])]
-    >>> found = agreement(rows, signs, np.ones(400), folds, share=0.1, seed=0)
-    >>> bool((found[surest] < 1).all())
+    >>> models = WeakModels(rows, signs, np.ones(400), folds, share=0.1, seed=0)
+    >>> bool((agreement(models.held_out, share=0.1)[surest] < 1).all())
     True
     """
-    found, n_most = np.ones(signs.size), int(share * signs.size)
-    rng = np.random.default_rng(seed)
-    for _ in range(N_ROUNDS if n_most else 0):
-        seen = _columns_of_models(rows.shape[1], rng)
-        margins = np.zeros(signs.size)
-        for weights in (found, trust * found):
-            for fold in folds:
-                margins[fold.test] += _margins(rows, signs, weights, fold, seen) / 2
-        lowest = np.argsort(margins, kind="stable")[:n_most]
-        found = np.ones(signs.size)
-        found[lowest[margins[lowest] < CONTRADICTION]] = 0.0
-    return np.maximum(found, LEAST_AGREEMENT)
+
+    def __init__(
+        self,
+        rows: Rows,
+        signs: FloatArray,
+        trust: FloatArray,
+        folds: Sequence[Fold],
+        *,
+        share: float,
+        seed: int,
+    ) -> None:
+        rng, rows = np.random.default_rng(seed), rows.astype(np.float32)  # twice as fast
+        agrees: FloatArray = np.ones(signs.size)
+        for _ in range(N_ROUNDS):
+            seen = _columns_of_models(rows.shape[1], rng)
+            self.held_out: FloatArray = np.zeros(signs.size)
+            self._means: list[MeanModel] = []
+            for weights in (agrees, trust * agrees):
+                for fold in folds:
+                    self._judge(rows, signs, weights, fold, seen)
+            agrees = np.where(_contradict(self.held_out, share), 0.0, 1.0)
+
+    def _judge(
+        self,
+        rows: Rows,
+        signs: FloatArray,
+        weights: FloatArray,
+        fold: Fold,
+        seen: Sequence[NDArray[np.intp]],
+    ) -> None:
+        """Fit models to the training rows of a fold, and judge those held out."""
+        coefs = _coefficients(rows[fold.train], signs[fold.train], weights[fold.train], seen)
+        scores: FloatArray = np.asarray(rows[fold.test] @ coefs)
+        own = signs[fold.test]
+        middle = _between_classes(scores, own)
+        spread = (scores - middle).std(axis=0)
+        spread = np.where(spread > 0, spread, 1.0)
+        mean = MeanModel((coefs / spread).mean(axis=1), -float((middle / spread).mean()))
+        self._means.append(mean)
+        self.held_out[fold.test] += own * (rows[fold.test] @ mean.coef + mean.offset) / 2
+
+    @property
+    def mean(self) -> "MeanModel":
+        """Of all models, for rows that none of them was fitted to."""
+        coefs, offsets = zip(*self._means)
+        return MeanModel(np.mean(coefs, axis=0), float(np.mean(offsets)))
+
+
+class MeanModel(NamedTuple):
+    """The mean of linear models, each in units of the spread of its scores."""
+
+    coef: FloatArray
+    offset: float
 
 
 def _columns_of_models(n_columns: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
@@ -79,25 +141,12 @@ def _columns_of_models(n_columns: int, rng: np.random.Generator) -> list[NDArray
     return [np.sort(rng.choice(n_columns, size, replace=False)) for _ in range(N_MODELS)]
 
 
-def _margins(
-    rows: Rows, signs: FloatArray, weights: FloatArray, fold: Fold, seen: Sequence[NDArray[np.intp]]
-) -> FloatArray:
-    """The mean margin of held-out rows over the models, each in units of its scores' spread."""
-    coefs = _coefficients(rows[fold.train], signs[fold.train], weights[fold.train], seen)
-    scores: FloatArray = np.asarray(rows[fold.test] @ coefs)
-    own = signs[fold.test]
-    scores = scores - _between_classes(scores, own)
-    spread = scores.std(axis=0)
-    means: FloatArray = (scores / np.where(spread > 0, spread, 1.0)).mean(axis=1)
-    return own * means
-
-
 def _coefficients(
     rows: Rows, signs: FloatArray, weights: FloatArray, seen: Sequence[NDArray[np.intp]]
 ) -> FloatArray:
     """One column of coefficients for each model, all from the same second moment."""
     weights = np.maximum(weights, NO_WEIGHT)  # there may be no trust in any row
-    shares = weights / weights.sum()
+    shares = (weights / weights.sum()).astype(rows.dtype)
     means: FloatArray = np.asarray(shares @ rows)
     moment = _second_moment(rows, shares) - np.outer(means, means)
     slopes = np.asarray((shares * (signs - shares @ signs)) @ rows)

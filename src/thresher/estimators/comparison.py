@@ -6,13 +6,14 @@ from itertools import product
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from thresher.estimators.checks import check_sparsity, check_two_classes
+from thresher.estimators.checks import Settings, check_sparsity, check_two_classes, class_weights
 from thresher.estimators.cross_validation import fit_to_all, fit_to_folds, warn_of_uncertified
-from thresher.estimators.final_fit import Judgment, PenalizedFits
-from thresher.estimators.folds import Fold
-from thresher.estimators.penalized import PenalizedFit
-from thresher.estimators.trust import balanced_error, keep_every_class
+from thresher.estimators.final_fit import Judgment, PenalizedChoice, PenalizedFits
+from thresher.estimators.folds import Fold, restricted
+from thresher.estimators.samples import sample_of_rows
+from thresher.estimators.trust import balanced_error, keep_every_class, weighted_error
 from thresher.validation import FloatArray, Rows
 
 Choice = tuple[int | str, float]  # sparsity and noise rate
@@ -26,7 +27,8 @@ class Comparison:
     make : an unfitted `HalfspaceClassifier` for a sparsity and a noise rate
     choices : to compare
     rows, labels : the table
-    folds : to compare the choices on
+    folds : to compare the choices on. If there is one choice and the table is large, a sample of
+        their rows is looked at
     final_fit : "auto", "hinge" or "penalized"
     fitted : the classifier of the only choice after its phases on all rows, if there is one already
     """
@@ -41,25 +43,37 @@ class Comparison:
         final_fit: str,
         fitted: Any = None,
     ) -> None:
-        self._make, self._choices, self._folds = make, choices, folds
+        self._make, self._choices = make, choices
         self._rows, self._labels = rows, labels
         self._with_halfspaces = final_fit != "penalized"
         self._errors: dict[tuple[Choice, str], Sequence[float]] = {}
         self._scores: dict[Choice, FloatArray] = {}  # of halfspaces, for held-out rows
         widest = max(choices, key=lambda choice: (check_sparsity(choice[0]), choice[1]))
         self._fitted = {widest: fitted or fit_to_all(make(*widest), rows, labels)}
+        self._seen = self._rows_to_compare_on(widest)
+        self._folds = restricted(folds, self._seen, len(labels))
         self._judgment: Judgment | None = None
         self._trust = self._fitted[widest].row_weights_
         if final_fit != "hinge":
-            self._judgment = PenalizedFits(self._fitted[widest], rows, labels, folds).judge()
+            self._judgment = self._penalized_fits(self._fitted[widest]).judge()
             self._trust = self._judgment.trust
             self._penalized = {widest: self._judgment.penalized}
+
+    def _rows_to_compare_on(self, choice: Choice) -> NDArray[np.intp]:
+        """Every row; of a large table, a sample will do for the kind of the final model."""
+        if len(self._choices) > 1:
+            return np.arange(len(self._labels))
+        fitted, (_, signs) = self._fitted[choice], check_two_classes(self._labels)
+        return sample_of_rows(signs, self._rows, fitted.columns_.size, Settings.of(fitted).seed)
 
     def fit_halfspaces(self, n_jobs: int | None) -> Iterator[None]:
         """Fit the halfspaces of every choice to the folds, one at each step."""
         if not self._with_halfspaces:
             return
         pairs = list(product(self._choices, self._folds))
+        if self._is_settled():
+            yield from (None for _ in pairs)
+            return
         # A generator: a list would keep every fitted estimator in memory.
         fits = ((self._make(*choice), fold) for choice, fold in pairs)
         results = []
@@ -73,6 +87,27 @@ class Comparison:
             self._scores[choice] = scores = np.full(len(self._labels), np.nan)
             for fold, result in zip(self._folds, own):
                 scores[fold.test] = result.scores
+
+    def _is_settled(self) -> bool:
+        """Whether the only halfspace can be compared with a penalized fit without folds.
+
+        Its error on the rows that it was fitted to is smaller than on others, but hardly by more
+        than learning theory allows for. So it can be clearly better, or clearly worse. Of a large
+        table it must be clearly better, since fits to folds take long.
+        """
+        if self._judgment is None or len(self._choices) > 1:
+            return False
+        (choice,) = self._choices
+        fitted, of_others = self._fitted[choice], self._judgment.penalized.held_out.error
+        scores = fitted._scores(self._rows)
+        wrong = fitted._labels(scores) != self._labels
+        costs = class_weights(fitted.class_weight, self._labels)
+        error = weighted_error(wrong, self._labels, self._trust, costs)
+        allowed = error + _optimism(error, fitted, len(self._labels))
+        if allowed < of_others:
+            self._errors[choice, "hinge"], self._scores[choice] = [allowed], scores
+        is_large = self._seen.size < len(self._labels)
+        return is_large or allowed < of_others or error >= of_others
 
     def path(self) -> tuple["PathPoint", ...]:
         """The error of each choice, with the final model that suits it best."""
@@ -103,9 +138,10 @@ class Comparison:
             best.row_weights_ = self._weights_of(best)
             best.evidence_ = self._judgment.evidence
         if chosen.final_fit == "penalized":
-            fit = self._penalized_fit(choice)
+            chosen_fit = self._penalized_fit(choice)
+            fit = chosen_fit.fit()
             best._take_penalized(fit)
-            best._calibrate(fit.held_out.scores / fit.length, self._labels)
+            best._calibrate(chosen_fit.held_out.scores / fit.length, self._labels)
         else:
             best._calibrate(self._scores[choice], self._labels)
         return best
@@ -115,11 +151,14 @@ class Comparison:
             self._fitted[choice] = fit_to_all(self._make(*choice), self._rows, self._labels)
         return self._fitted[choice]
 
-    def _penalized_fit(self, choice: Choice) -> PenalizedFit:
+    def _penalized_fits(self, fitted: Any) -> PenalizedFits:
+        return PenalizedFits(fitted, self._rows, self._labels, self._folds, self._seen)
+
+    def _penalized_fit(self, choice: Choice) -> PenalizedChoice:
         if choice not in self._penalized:
             fitted = self._fit_to_all(choice)
-            fits = PenalizedFits(fitted, self._rows, self._labels, self._folds)
-            self._penalized[choice] = fits.fit(self._weights_of(fitted), self._trust)
+            fits = self._penalized_fits(fitted)
+            self._penalized[choice] = fits.choose(self._weights_of(fitted), self._trust)
         return self._penalized[choice]
 
     def _weights_of(self, fitted: Any) -> FloatArray:
@@ -139,7 +178,8 @@ class PathPoint:
     sparsity, noise_rate : the choice
     error : share of the held-out trust on wrongly classified rows, averaged over the folds. Use it
         to compare choices: the error on new rows is larger, because rows that are hard to classify
-        have little trust
+        have little trust. If there is one choice and its halfspace is clearly better than a
+        penalized fit, the error on the rows that it was fitted to and an allowance for that
     standard_error : of that average; 0 if there is a single fold
     final_fit : "hinge" or "penalized", the final model with that error: the better one
     balanced_error : the mean of the errors of the two classes, over all held-out rows
@@ -180,6 +220,17 @@ class PathPoint:
         """
         spread = np.std(errors, ddof=min(1, len(errors) - 1)) / np.sqrt(len(errors))
         return cls(*choice, float(np.mean(errors)), float(spread), final_fit, balanced_error)
+
+
+def _optimism(error: float, fitted: Any, n_rows: int) -> float:
+    """By how much the error on new rows may exceed that on the rows that were fitted to.
+
+    Of the order that learning theory proves, without its constants.
+    """
+    n_columns = fitted.columns_.size
+    n_features = min(Settings.of(fitted).sparsity, n_columns)
+    share = n_features * (1 + float(np.log(n_columns / n_features))) / n_rows
+    return float(2 * share + np.sqrt(2 * share * error))
 
 
 def choose(path: Sequence[PathPoint]) -> PathPoint:

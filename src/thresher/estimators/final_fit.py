@@ -1,27 +1,24 @@
 """The final model: the halfspace of Algorithm 1, or a penalized fit to the rows it trusts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.estimators.agreement import agreement
+from thresher.estimators.agreement import WeakModels, agreement
 from thresher.estimators.checks import Settings, check_two_classes, class_weights
 from thresher.estimators.evidence import CLEARLY, Evidence, compare_with_chance, improvement
+from thresher.estimators.examples import Examples, HeldOut
 from thresher.estimators.folds import Fold
-from thresher.estimators.penalized import (
-    Examples,
-    PenalizedFit,
-    best_penalized,
-    with_short_indices,
-)
+from thresher.estimators.penalized import PenalizedFit, choose_penalty, with_short_indices
 from thresher.estimators.screening import promising_columns
 from thresher.estimators.trust import keep_every_class
 from thresher.validation import FloatArray, Rows, is_sparse
 
 MOST_DENSE_COLUMNS = 2000  # of a penalized fit to dense rows; to sparse ones, all
+ROWS_PER_BLOCK = 2000  # that are judged at a time by models of a sample
 FARTHEST = 1e6  # largest entry of a penalized fit: its solver needs ordinary numbers
 
 
@@ -40,7 +37,21 @@ class Judgment:
     trust: FloatArray
     agreement: FloatArray
     evidence: Evidence
-    penalized: PenalizedFit
+    penalized: "PenalizedChoice"
+
+
+@dataclass(frozen=True, eq=False)
+class PenalizedChoice:
+    """What penalized fits did on held-out rows, and how to fit the best one to all rows.
+
+    Parameters
+    ----------
+    held_out : for all rows of the table; scores are NaN for those that were not held out
+    fit : makes the fit
+    """
+
+    held_out: HeldOut
+    fit: Callable[[], PenalizedFit]
 
 
 class PenalizedFits:
@@ -53,19 +64,40 @@ class PenalizedFits:
     fitted : a `HalfspaceClassifier` after its phases
     rows, labels : the table that it was fitted to
     folds : to compare fits on
+    seen : positions of the rows that fits are compared on; the folds have no others
     """
 
-    def __init__(self, fitted: Any, rows: Rows, labels: Any, folds: Sequence[Fold]) -> None:
-        self._settings = Settings.of(fitted)
+    def __init__(
+        self,
+        fitted: Any,
+        rows: Rows,
+        labels: Any,
+        folds: Sequence[Fold],
+        seen: NDArray[np.intp] | None = None,
+    ) -> None:
+        self._settings, self._rows = Settings.of(fitted), rows
         _, self._signs = check_two_classes(labels)
-        self._fitted, self._folds = fitted, folds
+        self._fitted = fitted
         given = self._settings.class_weight
-        self._costs = None if given is None else class_weights(given, labels)
+        self._costs = np.ones(len(labels)) if given is None else class_weights(given, labels)
         self._columns = self._useful_columns(rows)
-        part = rows if self._columns.size == rows.shape[1] else rows[:, self._columns]
-        scaling = fitted.scaling_.take(self._columns)
+        self._seen = np.arange(len(labels)) if seen is None else seen
+        self._folds = [
+            Fold(fold.number, *(np.searchsorted(self._seen, part) for part in fold[1:]))
+            for fold in folds
+        ]
+        self._scaled = self._scaled_rows(self._seen, self._columns)
+
+    @property
+    def _sees_all(self) -> bool:
+        return self._seen.size == self._signs.size
+
+    def _scaled_rows(self, places: NDArray[np.intp], columns: NDArray[np.intp]) -> Rows:
+        rows = self._rows if places.size == self._rows.shape[0] else self._rows[places]
+        part = rows if columns.size == rows.shape[1] else rows[:, columns]
+        scaling = self._fitted.scaling_.take(columns)
         limited = replace(scaling, reach=min(scaling.reach, FARTHEST))
-        self._scaled = with_short_indices(limited.apply(part))
+        return with_short_indices(limited.apply(part))
 
     def _useful_columns(self, rows: Rows) -> NDArray[np.intp]:
         if self._settings.most_features is not None:
@@ -76,20 +108,36 @@ class PenalizedFits:
         promising = promising_columns(rows, self._signs, at_most, known)
         return np.union1d(promising, self._fitted.columns_)
 
-    def fit(self, weights: FloatArray, judge: FloatArray) -> PenalizedFit:
+    def choose(self, weights: FloatArray, judge: FloatArray) -> PenalizedChoice:
         """The best fit to rows of these weights, compared on held-out rows by those of `judge`."""
-        examples = Examples(
-            rows=self._scaled,
-            signs=self._signs,
-            weights=weights if self._costs is None else weights * self._costs,
-            judge=judge,
-            costs=self._costs,
+        examples = self._examples(self._scaled, self._seen, weights, judge)
+        chosen = choose_penalty(examples, self._settings.most_features)
+
+        held_out = chosen.held_out.spread(self._seen, self._signs.size)
+
+        def fit() -> PenalizedFit:
+            if self._sees_all:
+                return replace(chosen.fitted(), columns=self._columns)
+            places = np.arange(self._signs.size)
+            rows = self._scaled_rows(places, self._columns)
+            fitted = chosen.fitted_to(self._examples(rows, places, weights, judge))
+            return replace(fitted, columns=self._columns, held_out=held_out)
+
+        return PenalizedChoice(held_out, fit)
+
+    def _examples(
+        self, rows: Rows, places: NDArray[np.intp], weights: FloatArray, judge: FloatArray
+    ) -> Examples:
+        return Examples(
+            rows=rows,
+            signs=self._signs[places],
+            weights=(weights * self._costs)[places],
+            judge=judge[places],
+            costs=None if self._settings.class_weight is None else self._costs[places],
             folds=self._folds,
             with_intercept=self._settings.fit_intercept,
             seed=self._settings.seed,
         )
-        best = best_penalized(examples, self._settings.most_features)
-        return replace(best, columns=self._columns)
 
     def judge(self) -> Judgment:
         """Whether the halfspace's trust is used: only if rows stand out.
@@ -98,9 +146,14 @@ class PenalizedFits:
         """
         everyone, agreed = np.ones(self._signs.size), self._agreement()
         trust = keep_every_class(self._fitted.row_weights_ * agreed, self._signs)
-        plain = self.fit(everyone, everyone)
-        trusted = plain if (trust == 1).all() else self.fit(trust, trust)
-        clearer = improvement(plain.held_out.wrong, trusted.held_out.wrong, self._signs, trust)
+        plain = self.choose(everyone, everyone)
+        trusted = plain if (trust == 1).all() else self.choose(trust, trust)
+        clearer = improvement(
+            plain.held_out.wrong[self._seen],
+            trusted.held_out.wrong[self._seen],
+            self._signs[self._seen],
+            trust[self._seen],
+        )
         evidence = self._evidence(clearer)
         if evidence.stands_out:
             return Judgment(trust, agreed, evidence, trusted)
@@ -112,16 +165,25 @@ class PenalizedFits:
         return self._scaled[:, np.searchsorted(self._columns, self._fitted.columns_)]
 
     def _agreement(self) -> FloatArray:
-        if not self._settings.label_aware:
-            return np.ones(self._signs.size)
-        return agreement(
+        n_rows, share = self._signs.size, self._settings.noise_rate
+        if not self._settings.label_aware or int(share * n_rows) == 0:
+            return np.ones(n_rows)
+        models = WeakModels(
             self._watched,
-            self._signs,
-            self._fitted.row_weights_,
+            self._signs[self._seen],
+            self._fitted.row_weights_[self._seen],
             self._folds,
-            share=self._settings.noise_rate,
+            share=share,
             seed=self._settings.seed,
         )
+        margins = np.empty(n_rows)
+        margins[self._seen] = models.held_out
+        others = np.setdiff1d(np.arange(n_rows), self._seen, assume_unique=True)
+        for start in range(0, others.size, ROWS_PER_BLOCK):
+            block = others[start : start + ROWS_PER_BLOCK]
+            rows = self._scaled_rows(block, self._fitted.columns_)
+            margins[block] = self._signs[block] * (rows @ models.mean.coef + models.mean.offset)
+        return agreement(margins, share)
 
     def _evidence(self, clearer: float) -> Evidence:
         first, seen = self._fitted.phases_[0].phase, self._fitted.columns_
@@ -130,7 +192,7 @@ class PenalizedFits:
         if clearer <= CLEARLY and fraction > 0:
             chance = compare_with_chance(
                 self._watched,
-                self._signs,
+                self._signs[self._seen],
                 l1_ratio=first.removal_l1_radius / first.l2_radius,
                 outlier_fraction=fraction,
                 seed=self._settings.seed,

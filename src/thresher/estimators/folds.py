@@ -1,5 +1,6 @@
 """Folds: which rows to fit to, and which to hold out."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,6 +77,23 @@ def usual_folds(labels: Any, seed: int, copies: Copies | None = None) -> list[Fo
     if n_folds < 2:
         return [Fold(1, places, places)]
     return _stratified_folds(n_folds, labels, seed, copies)
+
+
+def restricted(folds: Sequence[Fold], places: NDArray[np.intp], n_rows: int) -> list[Fold]:
+    """The folds without the rows that are not among these places.
+
+    Examples
+    --------
+    >>> folds = usual_folds(np.array([0, 0, 1, 1]), seed=0)
+    >>> [fold.test.tolist() for fold in restricted(folds, np.array([0, 2]), 4)]
+    [[2], [0]]
+    """
+    is_in = np.zeros(n_rows, dtype=np.bool_)
+    is_in[places] = True
+    return [
+        Fold(fold.number, *(part[is_in[part]] for part in (fold.train, fold.test)))
+        for fold in folds
+    ]
 
 
 def _stratified_folds(n_folds: int, labels: Any, seed: int, copies: Copies | None) -> list[Fold]:

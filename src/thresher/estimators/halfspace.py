@@ -228,7 +228,9 @@ class HalfspaceClassifier(FittedHalfspace):
             if settings.scale
             else ColumnScaling.common(rows)
         )
-        self.columns_ = watched_columns(rows, signs, settings.max_columns, self.scaling_, places)
+        self.columns_ = watched_columns(
+            rows, signs, settings.max_columns, self.scaling_, places, settings.seed
+        )
         costs = class_weights(settings.class_weight, labels[places])
         schedule = replace(
             settings.schedule_for(rows).for_table(signs.size, label_aware=settings.label_aware),

@@ -1,6 +1,5 @@
 """Penalized linear fits to trusted rows, with the penalty chosen on held-out ones."""
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self, TypeVar
@@ -8,19 +7,14 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn import config_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
+from thresher.estimators.examples import Examples, HeldOut, Places, Scores
 from thresher.estimators.folds import Fold
-from thresher.estimators.trust import weighted_error
 from thresher.geometry import hard_threshold
 from thresher.penalty_checker import relative_gap
 from thresher.validation import FloatArray, Rows, is_sparse
-
-Places = NDArray[np.intp] | slice
-Scores = Callable[[Rows], FloatArray]  # of rows, by a fitted model
 
 INTERCEPT_ENTRY = 10.0  # liblinear penalizes the intercept; this makes it ten times less
 ROUGH, FINE = 1e-3, 1e-5  # tolerances of the solver: to compare fits, and for the chosen one
@@ -28,6 +22,7 @@ CERTIFIED_GAP = 0.01  # relative duality gap up to which a fit counts as certifi
 PATIENCE = 3  # values of C without a smaller error after which a path ends
 SMALLEST_SLOPE = 1e-100  # of the loss: smaller ones are zero but for rounding, or C would overflow
 N_HALVINGS = 3  # of the step of C that crossed the limit of features
+SMALLER = 0.8  # factor of C while a fit has too many features
 L1_STEPS, L2_STEPS = 100, 1000  # bounds on the work of a fit
 L1_RANGE = np.logspace(0.25, 3, 12)  # multiples of the least C with a non-zero coefficient
 L2_RANGE = np.logspace(-5, 2, 8)
@@ -84,72 +79,6 @@ def with_short_indices(rows: Rows) -> Rows:
         return rows
     parts = (rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32))
     return sp.csr_array(parts, shape=rows.shape)
-
-
-# -- rows and folds --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Examples:
-    """Scaled rows with their signs, the trust to fit with, and the folds to compare fits on.
-
-    Parameters
-    ----------
-    rows : (n, d) dense or CSR, scaled and clipped
-    signs : (n,) of -1 and +1
-    weights : (n,) the weight of each row in a fit
-    judge : (n,) the weight of each row when it is held out
-    folds : to compare fits on
-    with_intercept : whether to fit an intercept
-    seed : of the solver
-    costs : (n,) of the class of each row, which multiply both weights; ones if None
-    """
-
-    rows: Rows
-    signs: FloatArray
-    weights: FloatArray
-    judge: FloatArray
-    folds: Sequence[Fold]
-    with_intercept: bool = True
-    seed: int = 0
-    costs: FloatArray | None = None
-
-    def fit(self, model: Any, train: Places = slice(None)) -> Any:
-        """The model, fitted to these rows with their weights."""
-        checked = {"assume_finite": True, "skip_parameter_validation": True}
-        with warnings.catch_warnings(), config_context(**checked):
-            warnings.simplefilter("ignore", ConvergenceWarning)  # it ends the path
-            return model.fit(self.rows[train], self.signs[train], self.weights[train])
-
-    def held_out(self, fit: Callable[[Fold], Scores]) -> "HeldOut":
-        """What models that are fitted to the training rows of each fold do on the others."""
-        wrong, errors = np.zeros(self.signs.size, dtype=np.bool_), []
-        scores = np.full(self.signs.size, np.nan)
-        for fold in self.folds:
-            signs = self.signs[fold.test]
-            scores[fold.test] = fit(fold)(self.rows[fold.test])
-            wrong[fold.test] = np.where(scores[fold.test] > 0, 1.0, -1.0) != signs
-            costs = None if self.costs is None else self.costs[fold.test]
-            errors.append(weighted_error(wrong[fold.test], signs, self.judge[fold.test], costs))
-        return HeldOut(tuple(errors), wrong, scores)
-
-
-@dataclass(frozen=True, eq=False)
-class HeldOut:
-    """The trust-weighted error on each fold, and what came out for the rows when held out.
-
-    `wrong` says which rows were wrong; `scores` is the decision function, NaN for rows that were
-    never held out.
-    """
-
-    errors: tuple[float, ...]
-    wrong: NDArray[np.bool_]
-    scores: FloatArray
-
-    @property
-    def error(self) -> float:
-        """The mean over the folds."""
-        return float(np.mean(self.errors))
 
 
 # -- the path of a penalty -------------------------------------------------------------------
@@ -251,7 +180,7 @@ class PenalizedFit:
 
 
 def best_penalized(examples: Examples, limit: int | None = None) -> PenalizedFit:
-    """The L1 or L2 fit with the least error on held-out rows, with its duality gap.
+    """The fit with the penalty that `choose_penalty` finds, with its duality gap.
 
     Parameters
     ----------
@@ -269,22 +198,30 @@ def best_penalized(examples: Examples, limit: int | None = None) -> PenalizedFit
     >>> np.flatnonzero(fit.coef), fit.is_certified
     (array([3, 5]), True)
     """
+    return choose_penalty(examples, limit).fitted()
+
+
+def choose_penalty(examples: Examples, limit: int | None = None) -> "ChosenPenalty":
+    """The penalty, L1 or L2, and the C with the least error on held-out rows.
+
+    Parameters are those of `best_penalized`.
+    """
     slope = slope_at_zero(examples.rows, examples.signs, examples.weights)
     first = _Path("L1", l1_logistic, examples, limit=limit)
     if slope < SMALLEST_SLOPE:  # then a constant is optimal
-        return first.constant(1.0).fitted()
+        return first.constant(1.0)
     grid = L1_RANGE / slope
     sparse = first.best(grid)
     dense = _Path("L2", l2_support_vectors, examples)
     if limit is not None and limit < examples.rows.shape[1]:
         with_features = float(grid[len(grid) // 2]) if sparse.is_constant else sparse.C
         dense = dense.on_columns_of(with_features, limit)
-    return min(sparse, dense.best(L2_RANGE), key=lambda point: point.error).fitted()
+    return min(sparse, dense.best(L2_RANGE), key=lambda point: point.error)
 
 
 @dataclass(frozen=True, eq=False)
-class _Point:
-    """A value of C on a path."""
+class ChosenPenalty:
+    """A penalty and a value of C, and what fits with it did on held-out rows."""
 
     path: "_Path"
     C: float
@@ -297,7 +234,20 @@ class _Point:
         return self.held_out.error
 
     def fitted(self) -> PenalizedFit:
+        """The fit to all examples, with its duality gap."""
         return self.path.fitted(self)
+
+    def fitted_to(self, everyone: Examples) -> PenalizedFit:
+        """The fit to more rows than those that chose the penalty.
+
+        The loss is a sum over rows, so C is smaller for more of them. If the fit has too many
+        features, C is lowered further.
+        """
+        path = replace(self.path, examples=everyone)
+        C = self.C * float(self.path.examples.weights.sum() / everyone.weights.sum())
+        while not self.is_constant and path.has_too_many_features(C):
+            C *= SMALLER
+        return path.fitted(replace(self, path=path, C=C))
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,30 +271,35 @@ class _Path:
         of_folds = {fold.number: chosen(fold.train) for fold in self.examples.folds}
         return replace(self, columns=chosen(slice(None)), columns_of_folds=of_folds)
 
-    def best(self, grid: FloatArray) -> _Point:
+    def best(self, grid: FloatArray) -> ChosenPenalty:
         """The C with the least error on held-out rows."""
         path = walk_path(self.constant(float(grid[0]) / 4), grid.tolist(), self._point)
         return path[best_on(path)]
 
-    def constant(self, C: float) -> _Point:
+    def constant(self, C: float) -> ChosenPenalty:
         """An infinite penalty: the class with the larger weight."""
         held_out = self.examples.held_out(
             lambda fold: lambda rows: np.full(rows.shape[0], self._mean_sign(fold.train))
         )
-        return _Point(self, C, held_out, is_constant=True)
+        return ChosenPenalty(self, C, held_out, is_constant=True)
 
     def _mean_sign(self, train: Places) -> float:
         signs, weights = self.examples.signs[train], self.examples.weights[train]
         return float(np.average(signs, weights=weights)) * self.examples.with_intercept
 
-    def _point(self, C: float) -> _Point | None:
+    def has_too_many_features(self, C: float) -> bool:
+        """Whether a fit to all rows with this C has more than the limit."""
+        limit = np.inf if self.limit is None else self.limit
+        return limit < np.inf and int(np.count_nonzero(self._model(C).coef_)) > limit
+
+    def _point(self, C: float) -> ChosenPenalty | None:
         """This C on held-out rows; None if a fit to all rows has too many features."""
-        if self.limit is not None and np.count_nonzero(self._model(C).coef_) > self.limit:
+        if self.has_too_many_features(C):
             return None
         models: list[Any] = []
         held_out = self.examples.held_out(lambda fold: self._scores(C, fold, models))
         is_converged = all(int(np.max(model.n_iter_)) < model.max_iter for model in models)
-        return _Point(self, C, held_out, is_converged)
+        return ChosenPenalty(self, C, held_out, is_converged)
 
     def _scores(self, C: float, fold: Fold, models: list[Any]) -> Scores:
         columns = self.columns_of_folds.get(fold.number, slice(None))
@@ -356,7 +311,7 @@ class _Path:
     def _model(self, C: float, tolerance: float = ROUGH) -> Any:
         return self._on(self.columns).fit(self._with(self.model, C, tolerance))
 
-    def fitted(self, point: _Point) -> PenalizedFit:
+    def fitted(self, point: ChosenPenalty) -> PenalizedFit:
         """The fit to all rows, to a finer tolerance than on the path, with its duality gap."""
         n_features = self.examples.rows.shape[1]
         if point.is_constant:

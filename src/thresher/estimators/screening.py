@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from thresher.estimators.columns import ColumnScaling
 from thresher.estimators.penalized import l2_support_vectors, with_short_indices
+from thresher.estimators.samples import sample_of_rows
 from thresher.validation import FloatArray, Rows, is_sparse
 
 REACH = 2.0  # of a scaled value: limits what one row can do to the statistic of a column
@@ -68,27 +69,30 @@ def watched_columns(
     at_most: int,
     scaling: ColumnScaling,
     places: NDArray[np.intp] | slice = slice(None),
+    seed: int = 0,
 ) -> NDArray[np.intp]:
     """The columns that the phases look at: promising ones, and those of an undefended fit.
 
     Rows that steer a model do it by the columns that get large coefficients from them. A quarter of
-    the columns are those that matter most to a fit to all rows, so that such rows are looked at
-    where they act. Parameters as in `promising_columns`.
+    the columns are those that matter most to a fit to all rows, or to a sample drawn by the seed
+    if there are many, so that such rows are looked at where they act. Other parameters as in
+    `promising_columns`.
     """
     if rows.shape[1] <= at_most:
         return np.arange(rows.shape[1])
     n_steered = int(SHARE_STEERED * at_most)
     promising = promising_columns(rows, signs, at_most - n_steered, scaling, places)
-    influence = _influence(rows, signs, scaling, places)
+    sample = sample_of_rows(signs, rows, rows.shape[1], seed)
+    influence = _influence(rows, signs[sample], scaling, np.arange(rows.shape[0])[places][sample])
     influence[promising] = -1.0
     steered = np.argsort(-influence, kind="stable")[:n_steered]
     return np.sort(np.concatenate([promising, steered]))
 
 
 def _influence(
-    rows: Rows, signs: FloatArray, scaling: ColumnScaling, places: NDArray[np.intp] | slice
+    rows: Rows, signs: FloatArray, scaling: ColumnScaling, places: NDArray[np.intp]
 ) -> FloatArray:
-    """The size of each column's coefficient in a fit to all rows, times the column's."""
+    """The size of each column's coefficient in a fit to these rows, times the column's."""
     scaled = scaling.apply(rows[places])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a rough fit is enough

@@ -10,8 +10,9 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
+from thresher.estimators.examples import Examples
 from thresher.estimators.folds import usual_folds
-from thresher.estimators.penalized import Examples, best_penalized
+from thresher.estimators.penalized import best_penalized
 from thresher.validation import FloatArray, Rows, is_sparse
 
 GRID = (0.03, 0.1, 0.3, 1.0, 3.0)  # of the weight C of the loss
