@@ -9,7 +9,7 @@ from thresher.label_sessions.ledger import Ledger
 from thresher.label_sessions.pool import SessionPool
 from thresher.label_sessions.queue import Lease, Leases, Queue
 from thresher.label_sessions.refitting import Refitter
-from thresher.label_sessions.state import RowId
+from thresher.label_sessions.state import EXHAUSTED, SPENT, RowId
 from thresher.labeling import ActiveClassifier
 
 
@@ -72,27 +72,24 @@ class Dispatcher:
         state = self._ledger.state
         budget = state.plan.label_budget
         n_done = sum(state.is_paid(row) and state.is_complete(row) for row in state.asked)
-        return "budget spent" if budget is not None and n_done >= budget else state.stop_reason
+        if budget is not None and n_done >= budget:
+            return SPENT
+        if state.stop_reason == EXHAUSTED and not all(map(state.is_settled, state.asked)):
+            return None
+        return state.stop_reason
 
     def refit_if_needed(self, annotator: str) -> None:
         """Choose more rows when few are left for this annotator; estimate the error at the end."""
-        state = self._ledger.state
-        if self.refitter.is_running:
-            return
-        if self.stop_reason is None:
+        state, reason = self._ledger.state, self.stop_reason
+        is_at_end = reason is not None and state.n_judged != state.n_labels
+        if reason is None and state.stop_reason != EXHAUSTED:
             leased = self.leases.live()
-            n_ahead = max(state.plan.batch_size // 2, len(leased) + 1)
+            n_others = sum(len(names) for names in leased.values()) - self.leases.has(annotator)
+            n_ahead = max(state.plan.batch_size // 2, 1 + n_others)
             if Queue.of(state, annotator, leased).is_short(n_ahead):
-                self.refitter.start(self.snapshot(), with_questions=True)
-        elif state.stop_reason is None and not self._is_judged():
-            self.refitter.start(self.snapshot(), with_questions=False)
-
-    def _is_judged(self) -> bool:
-        """Whether the last refit had all labels."""
-        state = self._ledger.state
-        return not state.labels or (
-            bool(state.history) and state.history[-1].n_labels == state.n_labels
-        )
+                self.refitter.start(self.snapshot, with_questions=True)
+        elif is_at_end:
+            self.refitter.start(self.snapshot, with_questions=reason == EXHAUSTED)
 
     def columns_that_matter(self, row_id: RowId) -> tuple[str, ...]:
         """The columns to show first, by the model of the last refit."""

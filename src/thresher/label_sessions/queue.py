@@ -32,6 +32,10 @@ class Leases:
         lease = self.by_annotator.get(annotator)
         return lease if lease is not None and lease.until > self.clock() else None
 
+    def has(self, annotator: str) -> bool:
+        """Whether an annotator has a row on the screen."""
+        return self.of(annotator) is not None
+
     def give(self, annotator: str, row_id: RowId, seconds: float) -> Lease:
         """A new lease, in place of the annotator's last one."""
         lease = self.by_annotator[annotator] = Lease(row_id, self.clock() + seconds)

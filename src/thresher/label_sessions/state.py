@@ -13,6 +13,7 @@ RowId = int | str
 RANDOM = "random: measures the error"
 UNSURE = "the model is least sure here"
 OTHER_CLASS = "stands out: may belong to a class without labels"
+EXHAUSTED, SPENT = "pool exhausted", "budget spent"
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,8 @@ class SessionState:
     requests: dict[str, Event] = field(default_factory=dict)
     history: list[Estimate] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
-    stop_reason: str | None = None
+    stop_reason: str | None = None  # that the last refit found
+    n_judged: int = 0  # labels that the last refit had
     n_lines: int = 0
     labels: dict[RowId, Label] = field(default_factory=dict)
     _undo: dict[str, list[_Undo]] = field(default_factory=dict)
@@ -188,7 +190,7 @@ class SessionState:
         if event["high"] is not None:
             interval = event["estimate"], event["low"], event["high"]
             self.history.append(Estimate(event["n_labels"], *interval))
-        self.stop_reason = event["stop_reason"]
+        self.stop_reason, self.n_judged = event["stop_reason"], event["n_labels"]
         self.doubts += [text for text in event["doubts"] if text not in self.doubts]
 
     def _take_note(self, event: Event) -> None:
@@ -210,8 +212,9 @@ class SessionState:
     def _decide(self, row: RowId) -> None:
         """Keep `labels` true after the votes on a row have changed."""
         votes = [vote.label for vote in self.votes.get(row, {}).values()]
-        plan, self.stop_reason = self.plan, None
-        label = self.resolved.get(row)
+        plan, label = self.plan, self.resolved.get(row)
+        if self.stop_reason != EXHAUSTED:
+            self.stop_reason = None
         if label is None:
             label = decided_label(votes, n_wanted=plan.votes_per_row, decision=plan.decision)
         if label is None:
@@ -226,6 +229,10 @@ class SessionState:
         if row in self.resolved or (row in self.imported and not self.votes.get(row)):
             return True
         return len(self.votes.get(row, {})) >= self.plan.votes_per_row
+
+    def is_settled(self, row: RowId) -> bool:
+        """Whether a row needs no more votes, or somebody could not tell."""
+        return self.is_complete(row) or bool(self.skips.get(row))
 
     def is_disputed(self, row: RowId) -> bool:
         """Whether all votes are there and give no label."""
