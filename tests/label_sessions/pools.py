@@ -18,7 +18,7 @@ def truth(row: Any) -> str:
 
 def make(folder: Path, **options: Any) -> LabelSession:
     """A session on these rows."""
-    given = {"batch_size": 4, "classes": ["no", "yes"], "random_state": 0, **options}
+    given = {"batch_size": 10, "classes": ["no", "yes"], "random_state": 0, **options}
     return LabelSession.create(folder, X, **given)
 
 
@@ -35,5 +35,5 @@ def answer(session: LabelSession, n_rows: int, annotator: str = "ann") -> list[A
 
 def bits(session: LabelSession) -> tuple[bytes, float]:
     """The model, to be compared exactly."""
-    model = session.model()
+    model = session._dispatcher.snapshot().answered.to_model()
     return model.weights.tobytes(), model.offset

@@ -41,7 +41,7 @@ def write_labels(path: str | Path, state: SessionState, *, raw_csv: bool = False
         source = "resolved" if row in state.resolved else "votes" if n_votes else "imported"
         asked = state.asked.get(row)
         is_random = "" if asked is None else int(asked.is_random)
-        lines.append((row, _text(label), source, n_votes, is_random))
+        lines.append((_cell(row), _cell(label), source, n_votes, is_random))
     write_csv(path, LABEL_COLUMNS, lines, raw_csv=raw_csv)
     return len(lines)
 
@@ -49,7 +49,7 @@ def write_labels(path: str | Path, state: SessionState, *, raw_csv: bool = False
 def write_votes(path: str | Path, state: SessionState, *, raw_csv: bool = False) -> int:
     """Write every vote that counts, in the order of the rows; how many there are."""
     lines = [
-        (row, vote.annotator, _text(vote.label), vote.at, vote.comment or "")
+        (_cell(row), vote.annotator, _cell(vote.label), vote.at, vote.comment or "")
         for row in sorted(state.votes, key=_order)
         for vote in state.votes[row].values()
     ]
@@ -62,8 +62,14 @@ def _order(row: RowId) -> tuple[bool, int, str]:
     return (True, 0, row) if isinstance(row, str) else (False, row, "")
 
 
-def _text(label: Label) -> Label:
-    return label if isinstance(label, str) else repr(label)
+def _cell(value: Label) -> str:
+    """A label or an id as it is written; `_plain` gives it back."""
+    text = _text(value)
+    return text if _plain(text) == text else f"'{text}"
+
+
+def _text(value: Label) -> str:
+    return value if isinstance(value, str) else repr(value)
 
 
 def read_labels(path: str | Path, classes: Sequence[Label]) -> dict[str, Label]:
@@ -80,7 +86,7 @@ def read_labels(path: str | Path, classes: Sequence[Label]) -> dict[str, Label]:
     UnreadableTable : it is not such a file, has an unknown label, or two labels for one row
     """
     found: dict[str, Label] = {}
-    known = {str(_text(label)): label for label in classes}
+    known = {_text(label): label for label in classes}
     for number, record in _records(path):
         row, text = (_plain(record[name]) for name in LABEL_COLUMNS[:2])
         if not text:  # not labeled
@@ -114,5 +120,7 @@ def _records(path: str | Path) -> Iterable[tuple[int, Mapping[str, str]]]:
 
 
 def _plain(cell: str) -> str:
-    """The cell without the ' that `inert` put before it."""
-    return cell[1:] if cell.startswith("'") and inert(cell[1:]) == cell else cell
+    """The cell without the ' that `write_csv` or `_cell` put before it."""
+    rest = cell[1:]
+    is_marked = cell.startswith("'") and (rest.startswith("'") or inert(rest) == cell)
+    return rest if is_marked else cell
