@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from thresher.auditing.data_errors import CODE, FAR_OUT, STUCK, find_data_errors
-from thresher.auditing.tails import find_tails
+from thresher.auditing.data_errors import CODE, FAR_OUT, STUCK, SWAPPED, find_data_errors
+from thresher.auditing.tails import chance_of_tails
 
 N, D = 400, 6
 DRAWS = {
@@ -79,6 +79,27 @@ def test_a_value_that_is_stuck_within_the_range_is_found() -> None:
     assert found.errors[0].problem == STUCK
 
 
+def test_swapped_columns_are_found_with_their_names() -> None:
+    X = clean()
+    X[:, 4] = X[:, 1] ** 2 + np.random.default_rng(1).normal(size=N)
+    X[:, 3] += 6
+    X[30:45, [1, 3]] = X[30:45, [3, 1]]
+    found = find_data_errors(X)
+    (error,) = found.errors
+    assert (error.problem, error.column, error.other) == (SWAPPED, 1, 3)
+    assert set(named(X)) <= set(range(30, 45))
+    assert len(named(X)) >= 10
+
+
+def test_rows_that_are_odd_come_before_others_and_are_not_named() -> None:
+    X = clean()
+    X[:, 1] = X[:, 0] + 0.3 * np.random.default_rng(1).normal(size=N)
+    X[5, :2] = 6.0, 2.0
+    found = find_data_errors(X)
+    assert np.argmax(found.probability) == 5
+    assert named(X) == []
+
+
 def test_repeated_rows_are_not_a_stuck_sensor() -> None:
     X = clean()
     X[100:112] = X[100]
@@ -102,10 +123,10 @@ def test_each_likely_row_belongs_to_an_error() -> None:
 
 def test_the_chance_of_a_value_falls_with_its_distance() -> None:
     values = np.append(np.random.default_rng(0).normal(size=300), [10.0, 100.0, 1000.0])
-    chance = find_tails(values, 0.0).chance
+    chance = chance_of_tails(values, 0.0)
     assert chance[-1] < chance[-2] < chance[-3] <= 1
     assert chance[:300].min() > 0.2
 
 
 def test_a_side_with_few_values_says_nothing() -> None:
-    assert (find_tails(np.arange(10.0), 4.5).chance == 1).all()
+    assert (chance_of_tails(np.arange(10.0), 4.5) == 1).all()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from thresher.auditing.duplicates import repeated
 from thresher.auditing.examination import Findings, remaining_variance
 from thresher.auditing.suspects import Group
-from thresher.auditing.table_audit import PROBLEMS, Audit
+from thresher.auditing.table_audit import Audit
 from thresher.files import write_csv
 from thresher.rendering.text import Column, plain_number
 from thresher.validation import is_sparse
@@ -61,7 +61,7 @@ def data_errors_table(audit: Audit) -> list[Column]:
         Column("column", [audit.column_name(error.column) for error in errors], "<"),
         Column("rows", [f"{error.rows.size:,}" for error in errors]),
         Column("for example", examples),
-        Column("problem", [PROBLEMS[error.problem] for error in errors], "<"),
+        Column("problem", [audit.problem(error) for error in errors], "<"),
     ]
 
 

@@ -1,22 +1,23 @@
 """Plain data errors: values that do not belong where they stand, whatever the label says."""
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.special import ndtri
 from scipy.stats import rankdata
 
+from thresher.auditing.combinations import find_swap, usual_combinations
 from thresher.auditing.suspects import Places, dense
-from thresher.auditing.tails import Tails, find_tails
+from thresher.auditing.tails import chance_of_tails
 from thresher.validation import FloatArray, Rows, is_sparse
 
 MIN_CELLS = 20  # nonzero ones of a column that is looked at
 MIN_VALUES = 5  # distinct ones
 LEAST_TESTS = 20  # that each chance is multiplied by
-LIKELY, DOUBTFUL = 0.5, 0.499  # an error from there on; the most that anything else has
+LIKELY = 0.5  # an error from there on
+DOUBTFUL, LEAST_USUAL = 0.499, 0.1  # the most that others have, and that rows have for being odd
 MIN_REPEATS = 3  # of a value that stands for a missing one
 MIN_RUN = 5  # equal cells below each other
 MOST_TIES = 0.1  # share of other cells that are equal to the next one, or to the run's
@@ -26,9 +27,9 @@ CODE_CHANCE = 0.01  # that such a value outside of all others means itself
 UNIT_DECADES, UNIT_SPREADS = 2.2, 2.5  # by which values in a wrong unit lie apart from others
 MOST_OF_UNIT, UNIT_CHANCE = 0.1, 1e-4  # share of the rows with a wrong unit; how odd it is
 MOST_COLUMNS = 500  # of a table whose rows are looked at as a whole
-RIDGE = 0.05  # of the correlations, so that they can be inverted
 
-FAR_OUT, CODE, STUCK, ODD = "far outside", "placeholder", "stuck", "unusual combination"
+FAR_OUT, CODE, STUCK = "far outside", "placeholder", "stuck"
+ODD, SWAPPED = "unusual combination", "swapped"
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,19 +41,20 @@ class ColumnError:
     column : of the table; -1 if the error is in no single column
     problem : what is wrong with them
     rows : their positions
-    tails : of these cells: how many are expected in a column without errors, for each that is
-        seen, and how surprising so many are
+    chance : of these cells: how many are expected in a column without errors, for each that is
+        seen
+    other : the column that it was swapped with; -1 if it was not
     """
 
     column: int
     problem: str
     rows: Places
-    tails: Tails
+    chance: FloatArray
+    other: int = -1
 
     def part(self, is_part: NDArray[np.bool_]) -> "ColumnError":
         """The error in some of its rows."""
-        tails = Tails(self.tails.chance[is_part], self.tails.surprise[is_part])
-        return replace(self, rows=self.rows[is_part], tails=tails)
+        return replace(self, rows=self.rows[is_part], chance=self.chance[is_part])
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,12 +96,11 @@ def find_data_errors(X: Rows) -> DataErrors:
     n_rows, n_columns = X.shape
     n_tests = max(n_columns, LEAST_TESTS)
     least, worst = np.full(n_rows, 1.0), np.full(n_rows, -1, dtype=np.intp)
-    doubt, candidates = np.full(n_rows, 1.0), list(_candidates(X))
+    by_rows = _by_rows(X)
+    candidates = [*_by_columns(X), *by_rows.errors]
     for number, error in enumerate(candidates):
-        rows, chance, surprise = error.rows, error.tails.chance, error.tails.surprise
-        worst[rows[chance < least[rows]]] = number
-        least[rows] = np.minimum(least[rows], chance)
-        doubt[rows] = np.minimum(doubt[rows], chance + n_tests * surprise)
+        worst[error.rows[error.chance < least[error.rows]]] = number
+        least[error.rows] = np.minimum(least[error.rows], error.chance)
     probability = 1 / (1 + n_tests * least)
     is_likely = probability >= LIKELY
     errors = [
@@ -110,21 +111,18 @@ def find_data_errors(X: Rows) -> DataErrors:
     kept = tuple(errors[number] for number in order if errors[number].rows.size)
     rank = np.full(len(errors) + 1, -1, dtype=np.intp)
     rank[order[: len(kept)]] = np.arange(len(kept))
-    doubtful = DOUBTFUL * (0.98 * (1 - doubt) + 0.02 * (1 - least))  # no ties
-    return DataErrors(np.where(is_likely, probability, doubtful), kept, rank[worst])
+    return DataErrors(np.where(is_likely, probability, by_rows.doubt), kept, rank[worst])
 
 
-def _candidates(X: Rows) -> Iterator[ColumnError]:
+def _by_columns(X: Rows) -> Iterator[ColumnError]:
+    """What is wrong in each column."""
     for column, rows, values in _columns(X):
-        tails, is_unit = find_tails(values, float(np.median(values))), _unit(values, X.shape[0])
-        if is_unit.any():
-            tails = Tails(*(np.where(is_unit, UNIT_CHANCE, t) for t in astuple(tails)))
-        yield ColumnError(column, FAR_OUT, rows, tails).part(tails.chance < 1)
-        yield from _placeholder(column, rows, values, tails)
+        chance = chance_of_tails(values, float(np.median(values)))
+        chance = np.where(_unit(values, X.shape[0]), np.minimum(chance, UNIT_CHANCE), chance)
+        yield ColumnError(column, FAR_OUT, rows, chance).part(chance < 1)
+        yield from _placeholder(column, rows, values, chance)
     if not is_sparse(X):
         yield from _stuck(X)
-    if X.shape[1] <= MOST_COLUMNS and 2 <= X.shape[1] < X.shape[0]:
-        yield _odd(dense(X))
 
 
 def _columns(X: Rows) -> Iterator[tuple[int, Places, FloatArray]]:
@@ -166,7 +164,7 @@ def _unit(values: FloatArray, n_rows: int) -> NDArray[np.bool_]:
 
 
 def _placeholder(
-    column: int, rows: Places, values: FloatArray, tails: Tails
+    column: int, rows: Places, values: FloatArray, chances: FloatArray
 ) -> Iterator[ColumnError]:
     """A value outside of all others that is repeated, or a usual code, as if it meant "missing"."""
     distinct, counts = np.unique(values, return_counts=True)
@@ -181,8 +179,7 @@ def _placeholder(
         if own.size < (1 if is_code else MIN_REPEATS) or not (is_apart or is_other_sign):
             continue
         factor = _share_of_ties(counts, place) ** (own.size - 1) * (CODE_CHANCE if is_code else 1)
-        chance = np.minimum(tails.chance[own], 0.5) * factor
-        yield ColumnError(column, CODE, rows[own], Tails(chance, chance))
+        yield ColumnError(column, CODE, rows[own], np.minimum(chances[own], 0.5) * factor)
 
 
 def _share_of_ties(counts: Places, place: int) -> float:
@@ -213,19 +210,36 @@ def _stuck(X: FloatArray) -> Iterator[ColumnError]:
         share = max(n_same, n_ties, 1) / n_others
         if share <= MOST_TIES:
             chance = np.full(run.size, min(values.size * share ** (run.size - 1), 1.0))
-            yield ColumnError(int(column), STUCK, run, Tails(chance, chance))
+            yield ColumnError(int(column), STUCK, run, chance)
 
 
-def _odd(X: FloatArray) -> ColumnError:
-    """How far each row is from what correlations between the columns lead to expect.
+@dataclass(frozen=True, eq=False)
+class _ByRows:
+    """What is wrong in several columns together, and (n,) how doubtful each other row is."""
 
-    By the Mahalanobis distance of the columns' normal scores, so that no column's scale matters.
-    """
-    varies = X.min(axis=0) < X.max(axis=0)
-    scores = ndtri((rankdata(X[:, varies], axis=0) - 0.5) / X.shape[0])
-    scores /= np.maximum(scores.std(axis=0), 1e-9)
-    precision = np.linalg.inv(scores.T @ scores / len(X) + RIDGE * np.eye(scores.shape[1]))
-    distance = np.sqrt(np.einsum("ij,jk,ik->i", scores, precision, scores))
+    errors: tuple[ColumnError, ...]
+    doubt: FloatArray
+
+
+def _by_rows(X: Rows) -> _ByRows:
+    """How far each row is from what correlations between the columns lead to expect."""
+    n_rows, n_columns = X.shape
+    if not 2 <= n_columns < n_rows or n_columns > MOST_COLUMNS:
+        return _ByRows((), np.zeros(n_rows))
+    cells = dense(X)
+    varying = np.flatnonzero(cells.min(axis=0) < cells.max(axis=0))
+    if varying.size < 2:
+        return _ByRows((), np.zeros(n_rows))
+    cells = cells[:, varying].astype(np.float64)
+    usual = usual_combinations(cells)
+    distance, doubt = np.sqrt(usual.distance), rankdata(usual.distance) * LEAST_USUAL / n_rows
     median = float(np.median(distance))
-    found = ColumnError(-1, ODD, np.arange(len(X)), find_tails(distance, median))
-    return found.part((distance > median) & (found.tails.chance < 1))
+    odd = ColumnError(-1, ODD, np.arange(n_rows), chance_of_tails(distance, median))
+    odd = odd.part((distance > median) & (odd.chance < 1))
+    swap = find_swap(cells, usual)
+    if swap is None:
+        return _ByRows((odd,), doubt)
+    chance = np.exp(-swap.gain / 2)
+    doubt[swap.rows] = np.maximum(doubt[swap.rows], DOUBTFUL * (1 - chance))
+    first, other = (int(varying[column]) for column in swap.columns)
+    return _ByRows((odd, ColumnError(first, SWAPPED, swap.rows, chance, other)), doubt)

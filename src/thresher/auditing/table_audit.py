@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import auditing
-from thresher.auditing.data_errors import CODE, FAR_OUT, ODD, STUCK, DataErrors, find_data_errors
+from thresher.auditing.data_errors import (
+    CODE,
+    FAR_OUT,
+    ODD,
+    STUCK,
+    SWAPPED,
+    ColumnError,
+    DataErrors,
+    find_data_errors,
+)
 from thresher.auditing.disagreement import View, look_at_labels
 from thresher.auditing.duplicates import counts_of, equal_rows, repeated
 from thresher.auditing.examination import Findings
@@ -29,6 +38,7 @@ PROBLEMS = {
     CODE: "probably stands for a missing value",
     STUCK: "the same in a run of rows",
     ODD: "values that do not go together",
+    SWAPPED: "swapped with",
 }
 
 
@@ -112,7 +122,7 @@ class Audit:
         return self.frames.of(
             {
                 "column": [self.column_name(error.column) for error in errors],
-                "problem": [PROBLEMS[error.problem] for error in errors],
+                "problem": [self.problem(error) for error in errors],
                 "rows": [error.rows.tolist() for error in errors],
                 "count": [error.rows.size for error in errors],
                 "values": [
@@ -192,9 +202,14 @@ class Audit:
     def _reason_of_data(self, row: int) -> str:
         error = self.data.errors[self.data.worst[row]]
         if error.column < 0:
-            return PROBLEMS[error.problem]
+            return self.problem(error)
         value = plain_number(float(self.findings.table.X[row, error.column]))
-        return f"{self.column_name(error.column)} = {value}: {PROBLEMS[error.problem]}"
+        return f"{self.column_name(error.column)} = {value}: {self.problem(error)}"
+
+    def problem(self, error: ColumnError) -> str:
+        """What is wrong, in words."""
+        other = "" if error.other < 0 else f" {self.column_name(error.other)}"
+        return f"{PROBLEMS[error.problem]}{other}"
 
     def column_name(self, column: int) -> str:
         """The name of a column; -1 stands for several."""

@@ -20,7 +20,7 @@ SURE_BY_SCORES, SURE_PER_ROW, SURE_PER_ERROR = 6.0, 0.005, 0.2
 ALMOST = 1.5  # times the smallest error: a model with a larger one names no wrong labels
 SURE_BY_SIGNS = 0.07  # evidence per row that lost trust and unusual values add to it
 MANY_COPIES = 5  # of a row with a wrong label, which are named in any case
-DOUBTFUL, LEAST_SURE = 0.499, 0.1  # what a probability counts otherwise, at most and at least
+DOUBTFUL, LEAST_SURE = 0.499, 0.5  # what a probability counts otherwise, at most and at least
 MOST_REPEATED = 0.1  # share of repeated rows beyond which repeating is the table's nature
 REPEATED = 0.3  # suspicion of a repeated row
 
