@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from thresher import cli
+from thresher.cli.label import LABEL_VERBS
 from thresher.label_sessions.opening import read_folder
 from thresher.label_sessions.terminal import PipedKeys
 
@@ -189,10 +189,11 @@ def test_an_interrupt_costs_nothing(mail, monkeypatch, call_cli):
     assert len(read_folder(mail / "s").labels) == 2
 
 
-def test_the_example_of_the_verb_runs_after_the_demo(mail, type_keys):
-    (example,) = (verb.example for verb in cli.VERBS if verb.name == "label")
+def test_the_examples_run_after_the_demo(mail, type_keys):
     (mail / "thresher-demo").mkdir()
     table = (mail / "mail.csv").read_text().replace("label", "diagnosis", 1)
     (mail / "thresher-demo" / "clean.csv").write_text(table)
-    done = type_keys(mail, "q", example.removeprefix("thresher "))
-    assert (done.returncode, done.stderr) == (0, "")
+    for verb in LABEL_VERBS:
+        done = type_keys(mail, "1 2 1 2 1 q", verb.example.removeprefix("thresher "))
+        assert (done.returncode, done.stderr) == (0, ""), verb.example
+    assert (mail / "cells.json").exists()

@@ -32,6 +32,7 @@ SHOWN = [
     "extending.md",
     "files.md",
     "getting-started.md",
+    "label-sessions.md",
     "labeling.md",
     "parameters.md",
     "recipes.md",

@@ -11,6 +11,7 @@ import pytest
 
 from shown import printed_by, says_the_same
 from thresher import cli
+from thresher.cli.label import LABEL_VERBS
 from thresher.cli.laboratory import ARENA_VERBS
 
 ROOT = Path(__file__).parents[1]
@@ -56,11 +57,11 @@ COMMANDS = [
 
 
 # The examples of the help texts are run where their verbs are tested, in this order.
-EXAMPLES = {verb.example for verb in (*cli.VERBS, *ARENA_VERBS)}
+EXAMPLES = {verb.example for verb in (*cli.VERBS, *ARENA_VERBS, *LABEL_VERBS)}
 
 
 def test_commands_that_take_what_others_wrote_are_the_examples_of_the_help() -> None:
-    verbs = {"arena", "demo", "learn", "predict", "audit"}
+    verbs = {"arena", "demo", "learn", "predict", "audit", "label"}
     assert all(command in EXAMPLES for command in COMMANDS if command.split()[1] in verbs)
 
 

@@ -66,7 +66,8 @@ def _add_session_options(parser: argparse.ArgumentParser) -> None:
 def _label(options: argparse.Namespace) -> None:
     """Label the rows of a table that tell most; every answer is saved before the next row.
 
-    Example: thresher label thresher-demo/clean.csv --label diagnosis --session s --classes good,bad
+    Example: thresher label thresher-demo/clean.csv --label diagnosis --session cells
+        --classes benign,malignant
     """
     from thresher.label_sessions.terminal import LabelTerminal  # here, so that --help stays quick
 
@@ -143,7 +144,7 @@ def _add_export_options(parser: argparse.ArgumentParser) -> None:
 def _export(options: argparse.Namespace) -> None:
     """Write the labels, votes or model of a session.
 
-    Example: thresher label export mail --labels labels.csv --model model.json
+    Example: thresher label export cells --labels labels.csv --model cells.json
     """
     from thresher.label_sessions import LabelSession
     from thresher.label_sessions.exchange import write_labels, write_votes
@@ -174,7 +175,7 @@ def _add_import_options(parser: argparse.ArgumentParser) -> None:
 def _import(options: argparse.Namespace) -> None:
     """Take known labels into a session; they cost nothing, and importing twice is importing once.
 
-    Example: thresher label import mail labels.csv
+    Example: thresher label import cells labels.csv
     """
     from thresher.label_sessions import LabelSession
 
@@ -191,7 +192,7 @@ def _add_repair_options(parser: argparse.ArgumentParser) -> None:
 def _repair(options: argparse.Namespace) -> None:
     """Save every valid vote of a damaged journal; the damaged file is kept beside it.
 
-    Example: thresher label repair mail
+    Example: thresher label repair cells
     """
     from thresher.label_sessions.repair import repair
 

@@ -31,7 +31,7 @@ class Verb:
     @property
     def example(self) -> str:
         """A command line that runs."""
-        return str(self.run.__doc__).partition("Example: ")[2].strip()
+        return " ".join(str(self.run.__doc__).partition("Example: ")[2].split())
 
 
 class Parser(argparse.ArgumentParser):
