@@ -6,6 +6,7 @@ columns.py           which column is the label, which the id, which are features
 arrow_cells.py       pyarrow: what the cells of a column are
 arrow_headers.py     what Arrow files say about their size
 arrow_tables.py      formats that pyarrow reads in batches (Parquet and Arrow themselves)
+arrow_rows.py        … rows that are in memory already
 delimited.py         … CSV and TSV
 text_format.py       … their separator, decimal sign and encoding, given or recognized
 prepared_batches.py  … with columns of any kind, which `preparation` turns into numbers
@@ -19,14 +20,16 @@ To add a format, touch three files: write a module with a reader, a function of 
 in batches only needs a subclass of `BatchFile`, named in `BATCH_FILES`.
 """
 
+from thresher.table_files.arrow_rows import table_from_arrow
 from thresher.table_files.copying import cells_of_rows, copy_rows
 from thresher.table_files.reading import find_table, prepare_table, read_table
 from thresher.table_files.standard_input import name_of
-from thresher.table_files.table import LabeledTable, refuse_controls
+from thresher.table_files.table import LabeledTable, TableRequest, refuse_controls
 from thresher.table_files.text_format import TextFormat
 
 __all__ = [
     "LabeledTable",
+    "TableRequest",
     "TextFormat",
     "cells_of_rows",
     "copy_rows",
@@ -35,4 +38,5 @@ __all__ = [
     "prepare_table",
     "read_table",
     "refuse_controls",
+    "table_from_arrow",
 ]

@@ -1,6 +1,6 @@
 """Files that pyarrow reads in batches: one pass looks at every cell, one fills the table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,9 @@ class BatchFile:
         return f"row {row:,}"
 
 
-def read_batches(kind: type[BatchFile], path: Path, request: TableRequest) -> LabeledTable:
+def read_batches(
+    kind: Callable[[Path, TableRequest], BatchFile], path: Path, request: TableRequest
+) -> LabeledTable:
     """The table in a file of this kind, whose features must be numbers."""
     file = kind(path, request)
     with own_errors():

@@ -1,7 +1,7 @@
 """Files that pyarrow reads in batches, with columns of any kind: they become numbers."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ MANY_STRAYS = 10  # cells; of fewer, nobody can tell whether they are mistakes
 
 
 def prepare_batches(
-    kind: type[BatchFile],
+    kind: Callable[[Path, TableRequest], BatchFile],
     path: Path,
     request: TableRequest,
     preparation: TablePreparation | None,

@@ -165,7 +165,7 @@ class LargePool(ABC):
 
         It has about `n_entries` numbers, unless the pool was given a number of rows.
         """
-        usual = min(max(n_entries // self.n_features, LEAST_ROWS), MOST_ROWS)
+        usual = min(max(n_entries // len(self.column_names), LEAST_ROWS), MOST_ROWS)
         n_rows = min(self._sample_rows or usual, self.n_rows)
         return np.sort(RowOrder(self.n_rows, self._seed, SAMPLE).ids(np.arange(n_rows)))
 

@@ -12,6 +12,7 @@ from thresher.errors import UnreadablePart
 from thresher.oracles.large.data_files import BlockReader, DataFile, data_files
 from thresher.oracles.large.engines import arrow
 from thresher.oracles.large.large_pool import N_PLACES, Job, LargePool
+from thresher.oracles.requests import IdArray
 from thresher.wording import quoted
 
 
@@ -66,6 +67,10 @@ class ParquetPool(LargePool):
         self.path = Path(path)
         self._files = data_files(self.path, self.open_file)
         self.column_names = [*self._files[0].schema.names, *self._files[0].keys]
+        self._key_kinds = {
+            key: _kind_of_key(file.keys.get(key, "") for file in self._files)
+            for key in self._files[0].keys
+        }
         names = self._numbers() if columns is None else [str(name) for name in columns]
         self.require_columns(names, self.column_names)
         for file in self._files:
@@ -94,46 +99,80 @@ class ParquetPool(LargePool):
 
     def run(self, jobs: Iterable[Job], columns: Sequence[str]) -> Iterator[Any]:
         """The results of the jobs, in their order; one block is in memory at a time."""
-        for number, own in groupby(jobs, key=lambda job: self._file_of(job[0])):
-            file, first = self._files[number], int(self._first_blocks[number])
+        tasks = dict(jobs)
+        for start, table in self.tables(columns, tasks):
+            block = int(np.searchsorted(self.block_starts, start, side="right")) - 1
+            with self._naming(block):
+                result = tasks[block](start, [_array(table.column(name), name) for name in columns])
+            yield result
+
+    def tables(
+        self, columns: Sequence[str], blocks: Iterable[int] | None = None
+    ) -> Iterator[tuple[int, Any]]:
+        """Consecutive rows of some blocks, or of all, as Arrow tables with the id of their first.
+
+        No table is much larger than 64 MB.
+        """
+        chosen = range(self.n_blocks) if blocks is None else blocks
+        for number, own in groupby(chosen, key=self._file_of):
+            file = self._files[number]
             file.require(columns)
             with file.opened() as reader:
-                for block, task in own:
-                    with file.naming_block(block - first):
-                        for start, table in self._tables(block, block - first, reader, columns):
-                            yield task(start, _arrays(file, table, columns))
+                for block in own:
+                    with self._naming(block):
+                        yield from self._tables_of(block, file, reader, columns)
 
-    def _tables(
-        self, block: int, number: int, reader: BlockReader, columns: Sequence[str]
+    def _tables_of(
+        self, block: int, file: DataFile, reader: BlockReader, columns: Sequence[str]
     ) -> Iterator[tuple[int, Any]]:
-        """The parts of a block that are read at once, each with the id of its first row."""
-        keys = self._files[self._file_of(block)].keys
         start, stop = self.block_starts[block : block + 2].tolist()
-        for table in reader.tables(number, [name for name in columns if name not in keys]):
+        stored = [name for name in columns if name not in file.keys]
+        number = block - int(self._first_blocks[self._file_of(block)])
+        for table in reader.tables(number, stored or file.schema.names[:1]):
+            for name in set(columns).intersection(file.keys):
+                value = arrow().scalar(self._key_kinds[name](file.keys[name]))
+                table = table.append_column(name, arrow().repeat(value, table.num_rows))
             yield start, table
             start += table.num_rows
         if start != stop:
             raise ValueError("another number of rows than before")
 
+    def table_at(self, ids: IdArray, columns: Sequence[str]) -> Any:
+        """The rows of these ids, ascending, as an Arrow table of these columns."""
+        blocks = np.unique(np.searchsorted(self.block_starts, ids, side="right") - 1).tolist()
+        parts = []
+        for first_id, table in self.tables(columns, blocks):
+            start, stop = np.searchsorted(ids, [first_id, first_id + table.num_rows])
+            parts.append(table.select(list(columns)).take(ids[start:stop] - first_id))
+        return arrow().concat_tables(parts, promote_options="permissive")
+
+    def is_key(self, column: str) -> bool:
+        """Whether a column stands in the names of folders."""
+        return column in self._key_kinds
+
+    def part_with(self, row: int) -> tuple[Path, str]:
+        """The file with a row, and what its block is called in messages."""
+        block = int(np.searchsorted(self.block_starts, row, side="right")) - 1
+        number = self._file_of(block)
+        file = self._files[number]
+        return file.path, file.name_of(block - int(self._first_blocks[number]))
+
+    def _naming(self, block: int) -> Any:
+        number = self._file_of(block)
+        return self._files[number].naming_block(block - int(self._first_blocks[number]))
+
     def _file_of(self, block: int) -> int:
         return int(np.searchsorted(self._first_blocks, block, side="right")) - 1
 
 
-def _arrays(file: DataFile, table: Any, columns: Sequence[str]) -> list[NDArray[Any]]:
-    """The columns of a table, those of the file's folders included."""
-    return [
-        np.full(table.num_rows, _number_or_text(file.keys[name]))
-        if name in file.keys
-        else _array(table.column(name), name)
-        for name in columns
-    ]
-
-
-def _number_or_text(text: str) -> float | str:
+def _kind_of_key(values: Iterable[str]) -> type[float] | type[str]:
+    """Numbers if all values of a key are, and else texts."""
     try:
-        return float(text)
+        for value in values:
+            float(value)
     except ValueError:
-        return text
+        return str
+    return float
 
 
 def _array(column: Any, name: str) -> NDArray[Any]:
