@@ -409,7 +409,7 @@ FAILURES = {
     "learn one.csv": "two are needed",
     "learn few.csv --sparsity 1": "3-fold cross-validation needs at least 3 rows of each label",
     "learn empty.csv": "is empty",
-    "learn .": "is a folder",
+    "learn .": "has no file with the extension .parquet",
     "learn notes.doc": "supported: .csv",
     "predict no.json mail.csv --out p.csv": "no.json",
     "predict mail.csv mail.csv --out p.csv": "cannot read mail.csv (not valid JSON",

@@ -1,6 +1,6 @@
 """Tables larger than memory, in folders: a sample is examined, then every row is judged by it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from thresher.estimators.pools import SAMPLE_ENTRIES
 from thresher.estimators.row_signs import MonotoneRule, RowSigns
 from thresher.files import inert, replacing
 from thresher.oracles import ParquetPool
+from thresher.preparation import TablePreparation
 from thresher.rendering.progress import progress
 from thresher.table_files import LabeledTable, TableRequest, table_from_arrow
 from thresher.table_files.arrow_cells import arrow, ids_of, labels_of, plain
@@ -56,6 +57,33 @@ def tables_of_folder(pool: ParquetPool, names: list[str]) -> Iterator[tuple[NDAr
         for first, table in pool.tables(names):
             yield np.arange(first, first + table.num_rows), table
             move((first + table.num_rows) // 1000)
+
+
+def parts_of_folder(
+    path: Path,
+    *,
+    label: str | None = None,
+    id_column: str | None = None,
+    with_labels: bool = True,
+    preparation: TablePreparation | None = None,
+    strict: bool = False,
+    features: Sequence[str] | None = None,
+    one_hot: bool = False,
+) -> Iterator[LabeledTable]:
+    """All rows of a folder for prediction, in parts; other columns than those used are not read."""
+    pool = ParquetPool(path, columns=())
+    used = list(features or ()) if preparation is None else list(preparation.used_columns)
+    if one_hot or not used:  # a feature can be one of a column's values
+        names = pool.column_names
+    else:
+        names = list(dict.fromkeys([*used, *filter(None, (label, id_column))]))
+    pool.require_columns(names, pool.column_names)
+    request = TableRequest(label, id_column, one_hot, tuple(used) or None, with_labels)
+    how: dict[str, Any] = {"path": path, "strict": strict, "preparation": preparation}
+    for row_numbers, part in tables_of_folder(pool, names):
+        with _naming(pool, int(row_numbers[0])):
+            table = table_from_arrow(part, request, row_numbers=row_numbers, **how)
+        yield table
 
 
 @dataclass(frozen=True, eq=False)

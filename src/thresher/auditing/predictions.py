@@ -1,25 +1,27 @@
 """Predictions of a model file for the rows of another file."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.auditing.contents import count_labels
+from thresher.auditing.folders import SampledTable, parts_of_folder
 from thresher.auditing.preparation_report import describe_filled
 from thresher.errors import UnreadableTable
 from thresher.estimators import HalfspaceModel
 from thresher.estimators.calibration import check_slope, probabilities
 from thresher.estimators.model import Label
 from thresher.files import write_csv
-from thresher.preparation import Numbers, TablePreparation
+from thresher.preparation import Filled, Numbers, TablePreparation
 from thresher.rendering.progress import progress
 from thresher.table_files import LabeledTable, TextFormat, prepare_table, read_table
 from thresher.validation import FloatArray
-from thresher.wording import quoted
+from thresher.wording import quoted, visible
 
 MEGABYTE = 10**6
 
@@ -37,9 +39,9 @@ def predict_file(
 ) -> str:
     """Write the score and the prediction of each row, and say how often each label was predicted.
 
-    Reads only the columns that the model uses. Missing cells are filled in as in training, and the
-    text says how many. With true labels, the text has the error as well. With `proba`, there is a
-    last column with the probability of the model's second label.
+    Reads only the columns that the model uses; a folder, part by part. Missing cells are filled in
+    as in training, and the text says how many. With true labels, the text has the error as well.
+    With `proba`, there is a last column with the probability of the model's second label.
 
     See `write_csv` about `raw_csv`.
 
@@ -54,33 +56,70 @@ def predict_file(
     if used.preparation is None:  # one-hot columns of an earlier version, or no columns at all
         one_hot = bool(model.provenance.get("one_hot", False))
         how = {"strict": True, "features": used.feature_names, "one_hot": one_hot}
-    table = read_with_progress(
-        path,
-        label=label,
-        id_column=id_column,
-        with_labels=label is not None,
-        text_format=text_format,
-        **how,
-    )
-    truth = None if table.y is None else _spelled_as_in(model.classes, table.y, path)
-    scores = replace(used, preparation=None).decision_function(table.X)
-    labels = used.labels_of(scores)
-    columns = {
-        "id": table.ids.tolist(),
-        "score": map(repr, scores.tolist()),
-        "prediction": labels.tolist(),
-    }
-    if slope is not None:
-        chances = probabilities(scores, slope)[:, 1]
-        columns[f"probability_{model.classes[1]}"] = map(repr, chances.tolist())
-    write_csv(out, tuple(columns), zip(*columns.values()), raw_csv=raw_csv)
-    text = f"{labels.size:,} predictions: {count_labels(labels)}"
-    if truth is not None:
-        wrong = labels != truth
-        errors = [float(wrong[truth == label].mean()) for label in np.unique(truth)]
-        text += f"; error {wrong.mean():.2%} against the labels in the file"
-        text += f" (balanced error {np.mean(errors):.2%})"
-    return "\n".join([*table.remarks, *describe_filled(table.filled), text])
+    how |= {"label": label, "id_column": id_column, "with_labels": label is not None}
+    scored = _Scored(used, model, slope, path)
+    tables = parts_of_folder(path, **how) if path.is_dir() else None
+    if tables is None:
+        tables = iter([read_with_progress(path, text_format=text_format, **how)])
+    write_csv(out, scored.head, chain.from_iterable(map(scored.lines, tables)), raw_csv=raw_csv)
+    return scored.said()
+
+
+class _Scored:
+    """Scores tables, one after the other, and counts what it predicts.
+
+    Parameters
+    ----------
+    used : the model for tables that have only the columns that it uses
+    model : as it was saved
+    slope : for probabilities; None for none
+    path : of the tables, for messages
+    """
+
+    def __init__(
+        self, used: HalfspaceModel, model: HalfspaceModel, slope: float | None, path: Path
+    ) -> None:
+        self._used, self._model, self._slope = replace(used, preparation=None), model, slope
+        self._path = path
+        self._n_predicted: Counter[Label] = Counter()
+        self._n_true: Counter[Label] = Counter()
+        self._n_wrong: Counter[Label] = Counter()
+        self._filled = Filled()
+        self._remarks: dict[str, None] = {}
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        chance = () if self._slope is None else (f"probability_{self._model.classes[1]}",)
+        return ("id", "score", "prediction", *chance)
+
+    def lines(self, table: LabeledTable) -> Iterator[tuple[Any, ...]]:
+        """One line for each row of a table."""
+        scores = self._used.decision_function(table.X)
+        labels = self._used.labels_of(scores)
+        self._n_predicted.update(labels.tolist())
+        self._filled = self._filled.joined_with(table.filled)
+        self._remarks |= dict.fromkeys(table.remarks)
+        if table.y is not None:
+            truth = _spelled_as_in(self._model.classes, table.y, self._path)
+            self._n_true.update(truth.tolist())
+            self._n_wrong.update(truth[labels != truth].tolist())
+        columns = [table.ids.tolist(), map(repr, scores.tolist()), labels.tolist()]
+        if self._slope is not None:
+            chances = probabilities(scores, self._slope)[:, 1]
+            columns.append(map(repr, chances.tolist()))
+        return zip(*columns)
+
+    def said(self) -> str:
+        """How often each label was predicted and, with true labels, the error."""
+        shown = ", ".join(f"{visible(k)} ({n:,})" for k, n in sorted(self._n_predicted.items()))
+        text = f"{self._n_predicted.total():,} predictions: {shown}"
+        if self._n_true:
+            errors = [self._n_wrong[label] / n_rows for label, n_rows in self._n_true.items()]
+            share = self._n_wrong.total() / self._n_true.total()
+            text += f"; error {share:.2%} against the labels in the file"
+            text += f" (balanced error {np.mean(errors):.2%})"
+        return "\n".join([*self._remarks, *describe_filled(self._filled), text])
 
 
 def read_with_progress(path: Path, *, strict: bool = False, **request: Any) -> LabeledTable:
@@ -88,6 +127,9 @@ def read_with_progress(path: Path, *, strict: bool = False, **request: Any) -> L
 
     A strict reader refuses what would need preparation: see `read_table`.
     """
+    if path.is_dir():
+        columns = {name: request.get(name) for name in ("label", "id_column")}
+        return SampledTable.of(path, strict=strict, **columns)
     read: Callable[..., LabeledTable] = read_table if strict else prepare_table
     n_bytes = path.stat().st_size if path.is_file() else 0
     with progress("MB read", max(1, n_bytes // MEGABYTE)) as move:

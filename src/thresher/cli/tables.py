@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from thresher.auditing import Audit
     from thresher.table_files import LabeledTable, TextFormat
 
-FORMATS = "CSV, TSV, Parquet, Arrow, svmlight or NPZ; - for standard input"
+FORMATS = "CSV, TSV, Parquet or Arrow (also folders), svmlight, NPZ; - for stdin"
 ID_HELP = "column with row ids (default: row numbers from 0)"
 RAW_HELP = "no ' before text that spreadsheets would execute"
 
@@ -87,16 +87,20 @@ def _audit(options: argparse.Namespace) -> None:
     table = _read(options)
     from thresher.auditing import audit_table
     from thresher.auditing.contents import save_rows
+    from thresher.auditing.folders import SampledTable, save_rows_of_folder
     from thresher.auditing.text_report import describe_audit
     from thresher.table_files import copy_rows  # here, so that --help stays quick
 
-    audit = audit_table(table, **_how(options))
-    if options.out is not None:
+    audit, said = audit_table(table, **_how(options)), ""
+    if options.out is not None and isinstance(table, SampledTable):
+        said = f"\n\n{save_rows_of_folder(audit, options.out, raw_csv=options.raw_csv)}"
+    elif options.out is not None:
         save_rows(audit, options.out, raw_csv=options.raw_csv)
     if options.clean is not None:
         form = _text_format(options)
         copy_rows(options.file, audit.is_kept, options.clean, text_format=form)
-    _finish(audit, options, describe_audit(audit, with_ids=options.out is None), "Rows")
+    text = describe_audit(audit, with_ids=options.out is None)
+    _finish(audit, options, f"{text}{said}", "Rows")
 
 
 def _read(options: argparse.Namespace) -> "LabeledTable":
@@ -114,6 +118,8 @@ def _read(options: argparse.Namespace) -> "LabeledTable":
     _refuse_to_overwrite(options.file, out=options.out, report=options.report, clean=cleaned)
     if cleaned is not None and str(options.file) == "-":
         raise Misuse("--clean reads FILE again, so it needs a file, not standard input")
+    if cleaned is not None and options.file.is_dir():
+        raise Misuse("--clean needs a file, not a folder; pass --out to get the trust of each row")
     if options.one_hot:
         remark = "--one-hot is not needed any more: text columns become categories without it"
         warnings.warn(remark, UserWarning, stacklevel=1)
@@ -178,9 +184,14 @@ def _add_predict_options(parser: argparse.ArgumentParser) -> None:
     parser.usage = "thresher predict MODEL.json FILE --out PREDICTIONS.csv [options]"
     add = parser.add_argument
     add("model", type=Path, metavar="MODEL.json", help="written by 'thresher learn --out'")
-    add("file", type=Path, metavar="FILE", help=f"table with the model's features; {FORMATS}")
-    content, table = "write the id, score and prediction of each row", new_file_ending_in(".csv")
-    add("--out", type=table, required=True, metavar="PREDICTIONS.csv", help=content)
+    add(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help=f"table with the model's features; {FORMATS}",
+    )
+    content, kind = "write the id, score and prediction of each row", new_file_ending_in(".csv")
+    add("--out", type=kind, required=True, metavar="PREDICTIONS.csv", help=content)
     add("--id-column", metavar="COLUMN", help=ID_HELP)
     add("--label", metavar="COLUMN", help="column of true labels, to print the error rate")
     chance = "add a column with the probability of the second label"

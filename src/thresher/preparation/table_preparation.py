@@ -48,6 +48,25 @@ class Filled:
     stray: dict[str, int] = field(default_factory=dict)
     unseen: dict[str, dict[str, int]] = field(default_factory=dict)
 
+    def joined_with(self, other: Self) -> Self:
+        """What both had.
+
+        Examples
+        --------
+        >>> Filled({"age": 2}).joined_with(Filled({"age": 1}, {}, {"city": {"Rom": 3}}))
+        Filled(missing={'age': 3}, stray={}, unseen={'city': {'Rom': 3}})
+        """
+        unseen = {
+            name: _sums(self.unseen.get(name, {}), other.unseen.get(name, {}))
+            for name in {**self.unseen, **other.unseen}
+        }
+        missing, stray = _sums(self.missing, other.missing), _sums(self.stray, other.stray)
+        return type(self)(missing, stray, unseen)
+
+
+def _sums(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+    return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}
+
 
 @dataclass(frozen=True)
 class PreparedRows:
