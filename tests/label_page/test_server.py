@@ -5,61 +5,23 @@ from __future__ import annotations
 import logging
 import re
 import socket
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-import uvicorn
 
 from label_page.pages import PATIENT, new_session
+from label_page.served import Served, served
 from thresher.errors import ThresherError
-from thresher.label_page.accounts import Accounts
-from thresher.label_page.app import create_app
 from thresher.label_page.guard import Limits
 from thresher.label_page.rates import Rate
-from thresher.label_page.server import Place, allowed_names, listen, make_server, origin
-from thresher.label_page.site import Site
+from thresher.label_page.server import Place, allowed_names, listen
 from thresher.label_page.slow_clients import ImpatientProtocol
-from thresher.label_sessions import LabelSession
 
 SHORT = 0.2  # seconds
 HASTY = Limits(body_seconds=SHORT, known_rate=Rate(1e6, 10**6), unknown_rate=PATIENT.unknown_rate)
-
-
-@dataclass(frozen=True)
-class Served:
-    port: int
-    site: Site
-    server: uvicorn.Server
-
-    @property
-    def n_connections(self) -> int:
-        return len(self.server.server_state.connections)
-
-
-@contextmanager
-def served(session: LabelSession, limits: Limits = HASTY) -> Iterator[Served]:
-    """The page on a free port, in a thread."""
-    listening = listen(Place(port=0))
-    port = listening.getsockname()[1]
-    address = origin("http", "127.0.0.1", port)
-    site = Site(session, Accounts(session.folder), address, "thresher-test")
-    server = make_server(create_app(site, origins=frozenset({address}), limits=limits), Place())
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
-        while not server.started:
-            time.sleep(0.005)
-        yield Served(port, site, server)
-    finally:
-        server.should_exit = True
-        thread.join(10)
-        listening.close()
-        assert not thread.is_alive()
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +29,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     patch = pytest.MonkeyPatch()
     patch.setattr(ImpatientProtocol, "header_seconds", SHORT)
     patch.setattr(ImpatientProtocol, "reading_seconds", SHORT)
-    with new_session(tmp_path_factory.mktemp("server")) as session, served(session) as page:
+    with new_session(tmp_path_factory.mktemp("server")) as session, served(session, HASTY) as page:
         session.wait()
         yield page
     patch.undo()
