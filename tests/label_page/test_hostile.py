@@ -99,6 +99,12 @@ def test_a_second_host_header_is_refused(page: OpenPage) -> None:
     assert page.client.request("GET", "/", headers=pairs).status_code == 400
 
 
+def test_foreign_cookies_do_not_hide_ours(page: OpenPage) -> None:
+    ours = page.cookie("owner")["cookie"]
+    for others in ('x={"a": [1, 2]}; ', "=; ;; ", 'y="', "a b=c; "):
+        assert page.get("/session", "", cookie=others + ours).status_code == 200
+
+
 def test_our_own_name_is_accepted_in_capitals(page: OpenPage) -> None:
     assert page.get("/static/label.css", host="LOCALHOST:8700").status_code == 200
     assert ADDRESS.endswith("8700")

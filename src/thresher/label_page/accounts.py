@@ -67,6 +67,7 @@ class Accounts:
 
     def new_owner_link(self, name: str) -> str:
         """A new token of the owner; older ones end, browsers that are signed in stay so."""
+        name = checked_name(name)
         with self._lock:
             known = self._accounts.get(name)
             cookies = known.cookie_hashes if known is not None and known.is_owner else ()

@@ -25,7 +25,7 @@ FILES = {
 COOKIE_SECONDS = 30 * 24 * 3600
 
 
-def create_app(site: Site, *, origins: frozenset[str], limits: Limits | None = None) -> ASGIApp:
+def create_app(site: Site, origins: frozenset[str], limits: Limits | None = None) -> ASGIApp:
     """The page as an ASGI application.
 
     Parameters

@@ -2,10 +2,10 @@
 
 import asyncio
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -163,12 +163,8 @@ class Guard:
             raise Refused(403, "only this server's own pages may send answers")
 
     def _account(self, headers: Headers) -> Account | None:
-        try:
-            cookies = SimpleCookie(headers.get("cookie", ""))
-        except CookieError:
-            return None
-        morsel = cookies.get(self._cookie_name)
-        return None if morsel is None else self._accounts.of_cookie(morsel.value)
+        cookies = cookie_parser(headers.get("cookie", ""))
+        return self._accounts.of_cookie(cookies.get(self._cookie_name))
 
     def _check_rate(self, scope: Scope, account: Account | None) -> None:
         client = scope.get("client")

@@ -2,6 +2,7 @@
 
 import hashlib
 import socket
+import ssl
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass
@@ -71,21 +72,19 @@ def serve(session: LabelSession, place: Place, *, owner: str) -> None:
     ------
     ThresherError : the port is taken or the certificate cannot be used
     """
-    listening = listen(place)
-    port = listening.getsockname()[1]
-    names = allowed_names(place)
-    accounts = Accounts(session.folder)
-    site = Site(
-        session,
-        accounts,
-        address=origin(place.scheme, names[0], port),
-        cookie_name=cookie_name(session.folder),
-        images_root=place.images_root,
-    )
-    origins = frozenset(origin(place.scheme, name, port) for name in names)
-    app = create_app(site, origins=origins)
-    _announce(site, place, accounts.new_owner_link(owner))
-    with suppress(KeyboardInterrupt):
+    _check_certificate(place)
+    with listen(place) as listening, suppress(KeyboardInterrupt):
+        port = listening.getsockname()[1]
+        names = allowed_names(place)
+        site = Site(
+            session,
+            Accounts(session.folder),
+            address=origin(place.scheme, names[0], port),
+            cookie_name=cookie_name(session.folder),
+            images_root=place.images_root,
+        )
+        app = create_app(site, frozenset(origin(place.scheme, name, port) for name in names))
+        _announce(site, place, site.accounts.new_owner_link(owner))
         make_server(app, place).run(sockets=[listening])
 
 
@@ -155,10 +154,26 @@ def listen(place: Place) -> socket.socket:
     return listening
 
 
+def _check_certificate(place: Place) -> None:
+    """Refuse a certificate that cannot be used, before anything is printed."""
+    if place.tls_certificate is None:
+        return
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
+            place.tls_certificate, place.tls_key
+        )
+    except (OSError, ValueError) as error:
+        raise ThresherError(
+            f"cannot use the certificate {place.tls_certificate} ({error}); it must be in PEM "
+            "format, with its key in the same file or in --tls-key"
+        ) from error
+
+
 def _announce(site: Site, place: Place, token: str) -> None:
     if not place.is_local:
-        encrypted = "" if place.scheme == "https" else "; without --tls-cert, others can listen in"
-        message = f"everyone who can reach {place.host} can see this page's sign-in{encrypted}"
+        unsafe = "; without --tls-cert, links and answers travel unencrypted"
+        message = f"--host {place.host} lets other machines reach this page"
+        message += "" if place.scheme == "https" else unsafe
         warnings.warn(message, UserWarning, stacklevel=1)
     say(f"Your personal link (it works until the server is started again):\n  {site.link(token)}")
     say("Add other people on the page Session. Press Ctrl-C to stop; every answer is saved.")
