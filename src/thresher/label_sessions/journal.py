@@ -83,13 +83,22 @@ def event_of(line: bytes, chain: bytes | None) -> Event:
     ------
     BadLine : the line is not what was written, or does not follow the line with this hash
     """
+    return _parsed(_verified(line, chain))
+
+
+def _verified(line: bytes, chain: bytes | None) -> bytes:
+    """The JSON of a line whose checksum and hash are right."""
     rest, content = line[N_CRC + 1 :], line[N_HEAD:]
-    if len(line) <= N_HEAD or line[:N_CRC] != _crc(rest):
+    if not content or line[:N_CRC] != _crc(rest):
         raise BadLine("the checksum does not match")
     if line[N_CRC : N_CRC + 1] + line[N_HEAD - 1 : N_HEAD] != b"  ":
         raise BadLine("it is not a line of a journal")
     if chain is not None and line[N_CRC + 1 : N_HEAD - 1] != _chained(chain, content):
         raise BadLine("it does not follow the line before")
+    return content
+
+
+def _parsed(content: bytes) -> Event:
     try:
         event = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -123,31 +132,41 @@ def read_lines(content: bytes, path: str | Path = "journal") -> Reading:
     >>> reading.events, reading.torn
     ([{'event': 'note'}], b'12ab')
     """
+    contents: list[bytes] = []
     events: list[Event] = []
-    end = End()
-    while (stop := content.find(b"\n", end.n_bytes)) >= 0:
-        line = content[end.n_bytes : stop + 1]
-        try:
-            events.append(event_of(line[:-1], end.chain))
-        except BadLine as error:
-            raise DamagedJournal(path, end.n_lines + 1, end.n_bytes, str(error)) from error
-        end = end.after(line)
-    return _with_last(events, end, content[end.n_bytes :], path)
+    ends = [End()]
+    try:
+        while (stop := content.find(b"\n", ends[-1].n_bytes)) >= 0:
+            line = content[ends[-1].n_bytes : stop + 1]
+            contents.append(_verified(line[:-1], ends[-1].chain))
+            ends.append(ends[-1].after(line))
+    except BadLine as error:
+        raise _damaged(path, ends[-1], error) from error
+    try:
+        for one in contents:  # after all checksums: this takes longer
+            events.append(_parsed(one))
+    except BadLine as error:
+        raise _damaged(path, ends[len(events)], error) from error
+    return _with_last(events, ends[-1], content[ends[-1].n_bytes :], path)
+
+
+def _damaged(path: str | Path, start: End, error: BadLine) -> DamagedJournal:
+    return DamagedJournal(path, start.n_lines + 1, start.n_bytes, str(error))
 
 
 def _with_last(events: list[Event], end: End, last: bytes, path: str | Path) -> Reading:
     """What is read, with what follows the last newline."""
     if not last:
         return Reading(events, end)
-    try:
+    if _is_valid(last, end.chain):
         return Reading([*events, event_of(last, end.chain)], end.after(last), lacks_newline=True)
-    except BadLine as error:
-        # A torn line is the beginning of one. A whole line and another byte had a newline there;
-        # a line with a valid checksum was moved.
-        if _is_valid(last[:-1], end.chain) or _is_valid(last, None):
-            reason = "its newline is damaged" if _is_valid(last[:-1], end.chain) else str(error)
-            raise DamagedJournal(path, end.n_lines + 1, end.n_bytes, reason) from error
-        return Reading(events, end, torn=last)
+    # A torn line is the beginning of one. A whole line and another byte had a newline there; a
+    # line with a valid checksum was moved.
+    if _is_valid(last[:-1], end.chain):
+        raise _damaged(path, end, BadLine("its newline is damaged"))
+    if _is_valid(last, None):
+        raise _damaged(path, end, BadLine("it does not follow the line before"))
+    return Reading(events, end, torn=last)
 
 
 def _is_valid(line: bytes, chain: bytes | None) -> bool:
