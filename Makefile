@@ -38,7 +38,7 @@ test-lowest: .venv-lowest/ready ## the fast suite with the oldest versions that 
 		-e ".[all]" --group test
 	touch .venv-lowest/ready
 
-mutants: .venv/mutation-ready ## small faults put into three modules, most of which the tests of each must notice
+mutants: .venv/mutation-ready ## small faults put into four modules, most of which the tests of each must notice
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/mutants.py $(MODULES)
 
 .venv/mutation-ready: .venv/ready

@@ -38,6 +38,11 @@ OWN_TESTS = {
         "tests/test_certificates.py",
         "tests/test_exact_forgeries.py",
     ],
+    "thresher.label_sessions.journal": [
+        "tests/label_sessions/test_journal.py",
+        "tests/label_sessions/test_power_loss.py",
+        "src/thresher/label_sessions/journal.py",
+    ],
     "thresher.learning.journal": [
         "tests/learning/test_journal_records.py",
         "tests/learning/test_journal.py",

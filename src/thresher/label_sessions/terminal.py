@@ -198,8 +198,10 @@ def _show_cells(values: dict[str, Any], names: list[str]) -> None:
             continue
         cell = _cell(values[name])
         if _is_long(values[name]):
-            cell = "\n" + "\n".join(f"    {line}" for line in cell.split("\n"))
-        say(f"  {_name(name):{width}}  {cell}")
+            lines = (f"    {line}" for line in cell.split("\n"))
+            say("\n".join([f"  {_name(name)}", *lines]))
+        else:
+            say(f"  {_name(name):{width}}  {cell}")
 
 
 def _name(name: str) -> str:
