@@ -27,7 +27,12 @@ from thresher.outliers import remove_outliers
 from thresher.table_files import read_table
 
 TABLE = Table()
-WARNINGS = {UncertifiedPhase, errors.DistrustedClass, errors.DoubtfulLabels}
+WARNINGS = {
+    UncertifiedPhase,
+    errors.DistrustedClass,
+    errors.DoubtfulLabels,
+    errors.UnsuitablePool,
+}
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,10 @@ def _not_enough_memory(_path: Path, patch: pytest.MonkeyPatch) -> None:
 
 def _uncertified(_path: Path, _patch: pytest.MonkeyPatch) -> None:
     finish(active(TABLE.X, schedule=replace(SMALL, variance_factor=1e-6)), TABLE.reveal)
+
+
+def _unscaled_pool(*_: Any) -> None:
+    ActiveLearner(TABLE.X / 100, sparsity=2, noise_rate=0.0, random_state=0).ask()
 
 
 def _one_class_of_answers(_path: Path, _patch: pytest.MonkeyPatch) -> None:
@@ -225,6 +234,11 @@ CASES = {
         errors.DoubtfulLabels,
         _one_class_of_answers,
         ("all labels so far are 'ham'", "random rows are asked about", "as initial_labels"),
+    ),
+    "a pool that is not scaled": Case(
+        errors.UnsuitablePool,
+        _unscaled_pool,
+        ("a root mean square of about", "scale the columns to mean 0", "or use ActiveClassifier"),
     ),
     "uncertified": Case(
         UncertifiedPhase,

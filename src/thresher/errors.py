@@ -211,6 +211,10 @@ class DistrustedClass(UserWarning):
     """A class whose rows are hardly trusted: planted, or too small for the noise rate."""
 
 
+class UnsuitablePool(UserWarning):
+    """Rows that are far from mean 0 and variance 1: not what a learner is made for."""
+
+
 class DoubtfulLabels(UserWarning):
     """Labels of one class only, or labels that make a model worse: rows may be planted."""
 

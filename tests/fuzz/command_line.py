@@ -159,7 +159,7 @@ def _quick_work() -> Iterator[None]:
     with (
         mock.patch("thresher.experiments.arena.runner.workers", _without_processes),
         mock.patch("thresher.demo.compare", lambda _: np.zeros((3, 7))),
-        mock.patch("thresher.demo.examine_split"),
+        mock.patch("thresher.demo.audit_split"),
         mock.patch("thresher.demo.describe_suspects", lambda *_: ""),
         mock.patch("thresher.demo.write_files", lambda *_: []),
     ):

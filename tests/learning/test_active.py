@@ -16,7 +16,7 @@ from runs import SMALL, RecordingPool, Table, active, finish, oracle
 from thresher.errors import BudgetExceeded, LearningStopped, UncertifiedPhase
 from thresher.learning import ActiveLearner, Phase, PracticalSchedule, TheorySchedule
 from thresher.learning import steps as steps_module
-from thresher.learning.active import learn_actively
+from thresher.learning.actively import learn_actively
 from thresher.oracles import ArrayPool, Draw, StreamPool, pools, reveal_labels
 from thresher.simulate import LabelFlip
 

@@ -4,7 +4,7 @@ import platform
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, fields
+from dataclasses import fields
 from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import version
@@ -224,8 +224,8 @@ def _run_thresher(
     observe: Observer,
 ) -> dict[str, Any]:
     """Thresher's part of the record."""
-    known = asdict(spec.task)
-    del known["n_features"]  # the pool says so
+    names = ("sparsity", "noise_rate", "target_error", "label_budget")
+    known = {name: getattr(spec.task, name) for name in names}
     learner = ActiveLearner(observed, schedule=spec.make_schedule(), random_state=rng, **known)
     message = _learn(learner, observed, clock, observe)
     phases = tuple(_phase_record(outcome, observed) for outcome in learner.phases_)

@@ -1,6 +1,7 @@
 """Algorithm 1: the engine, its schedules, and the drivers that connect it to the world."""
 
-from thresher.learning.active import ActiveLearner, learn_actively
+from thresher.learning.active import ActiveLearner
+from thresher.learning.actively import learn_actively
 from thresher.learning.algorithm import Schedule, complete, learn, with_rows
 from thresher.learning.constants import PaperConstants
 from thresher.learning.history import PhaseOutcome

@@ -1,19 +1,29 @@
 """Ask/tell: the learner names the rows whose labels it wants and takes them in any order."""
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from thresher.errors import BudgetExceeded, LearningStopped
-from thresher.learning.algorithm import Schedule, learn, with_rows
+from thresher.learning.algorithm import Schedule, check_schedule, learn_in_turn, with_rows
+from thresher.learning.doubts import warn_if_unscaled, warn_of_one_class, warn_of_pruned
 from thresher.learning.history import History, PhaseOutcome
 from thresher.learning.journal import Journal, RunFile
 from thresher.learning.practical import PracticalSchedule
-from thresher.learning.recording import RecordedSource, check_answer, unanswered
+from thresher.learning.recording import RecordedSource, carrier_of, check_answer, unanswered
 from thresher.learning.task import Task
-from thresher.oracles import LabelRequest, LabelSource, as_instance_source, reveal_labels
+from thresher.oracles import (
+    Classes,
+    LabelRequest,
+    LabelSource,
+    as_instance_source,
+    check_classes,
+    reveal_labels,
+    signs_of,
+)
 from thresher.validation import FloatArray, seed_from
 
 
@@ -36,6 +46,7 @@ class ActiveLearner:
         spends up to ten times the labels that any method needs
     schedule : `PracticalSchedule()` if not given; `TheorySchedule(...)` for the paper's constants
     random_state : integer seed or `np.random.Generator`
+    classes : the two labels that will be told, the negative one first; -1 and +1 if not given
 
     Attributes
     ----------
@@ -44,6 +55,15 @@ class ActiveLearner:
     n_draws_ : instances drawn, including those outside the band
     n_queries_ : rows drawn by weight, including repetitions
     phases_ : one `PhaseOutcome` for each finished phase
+    stop_reason_ : why `ask` returned None: "budget spent", "no usable rows" or "schedule finished";
+        None while there are questions
+
+    Notes
+    -----
+    Made for the paper's world: a stream or a large pool of rows with mean 0 and variance 1 in every
+    direction, and a boundary through the origin. For real pools use `ActiveClassifier`, which
+    scales columns and fits an intercept. A pool that is not scaled is warned about
+    (`UnsuitablePool`), and so are answers of one class only (`DoubtfulLabels`).
 
     Examples
     --------
@@ -66,6 +86,7 @@ class ActiveLearner:
         label_budget: int | None = None,
         schedule: Schedule | None = None,
         random_state: int | np.random.Generator | None = None,
+        classes: Classes | None = None,
     ) -> None:
         seed = seed_from(random_state)
         self._source = as_instance_source(pool, random_state=seed)
@@ -76,12 +97,14 @@ class ActiveLearner:
             target_error=target_error,
             label_budget=label_budget,
         )
-        self._schedule = PracticalSchedule() if schedule is None else _check_schedule(schedule)
+        self._schedule = PracticalSchedule() if schedule is None else check_schedule(schedule)
+        self._classes = check_classes(classes)
         self._journal = Journal(seed=seed)
         self._draws = RecordedSource(self._source, self._journal)
         self._file: RunFile | None = None  # last read or written
         self._phases: list[PhaseOutcome] = []
         self._n_reported = 0
+        self._is_scale_checked = False
         self._rewind()
 
     # -- the conversation --------------------------------------------------------------------
@@ -104,25 +127,26 @@ class ActiveLearner:
             raise
 
     def tell(self, labels: object, ids: object | None = None) -> None:
-        """Record labels of -1 or +1 for the rows of the last question, or for some of its ids.
+        """Record labels for the rows of the last question, or for some of its ids.
 
         Parameters
         ----------
-        labels : one label for each id
+        labels : one label for each id: -1 or +1, or one of the two `classes`
         ids : which rows they belong to; all of the last question, in its order, if not given
 
         Raises
         ------
-        ValueError : wrong number of labels, a label other than -1 or +1, an id that was not asked
-            for, or a label that contradicts an earlier one. Then nothing is recorded, and all
-            earlier labels are kept
+        ValueError : wrong number of labels, a label of neither class, an id that was not asked for,
+            or a label that contradicts an earlier one. Then nothing is recorded, and all earlier
+            labels are kept
         """
         request = self._request
         if request is None:
             what = "learning is over" if self._is_over else "call ask first"
             raise LearningStopped(f"there is no question to answer: {what}")
         known = self._journal.labels
-        known.update(check_answer(labels, ids, request, known))
+        signs = labels if self._classes is None else signs_of(labels, self._classes)
+        known.update(check_answer(signs, ids, request, known))
 
     def learn_from(self, label_source: LabelSource) -> Self:
         """Get every label it still needs from a label source, and return this learner, finished.
@@ -134,12 +158,12 @@ class ActiveLearner:
         """
         try:
             while (question := self.ask()) is not None:
-                answers = reveal_labels(label_source, question.ids, question.X)
+                answers = reveal_labels(label_source, question.ids, question.X, self._classes)
                 self._journal.labels.update(zip(question.ids.tolist(), answers.tolist()))
         except BaseException as error:
             if self._is_carried_by(error):
                 raise
-            carrier = _carrier(error)
+            carrier = carrier_of(error)
             self._is_carried_by(carrier)
             raise carrier from error
         return self
@@ -173,6 +197,17 @@ class ActiveLearner:
         """Rows drawn by weight in finished phases, including repetitions."""
         return sum(outcome.n_queries for outcome in self._phases)
 
+    @property
+    def stop_reason_(self) -> str | None:
+        """Why learning is over; None while it is not."""
+        if not self._is_over:
+            return None
+        budget = self._task.label_budget
+        if budget is not None and self.n_labels_ >= budget:
+            return "budget spent"
+        is_last_used = self._draws.n_answered == self._n_observed
+        return "schedule finished" if is_last_used else "no usable rows"
+
     # -- saving and resuming -----------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
@@ -184,7 +219,7 @@ class ActiveLearner:
         """
         if self._file is None or self._file.place != Path(path).absolute():
             self._file = RunFile(path)
-        self._file.save(self._journal, self._task, self._schedule)
+        self._file.save(self._journal, self._task, self._schedule, self._classes)
 
     @classmethod
     def restore(
@@ -202,7 +237,8 @@ class ActiveLearner:
         path : a file written by `save`
         pool : the same table, or a source that continues to deliver rows; a stream may have ended
         schedule : needed only if the run used a custom schedule
-        label_budget : a new budget; the saved one by default
+        label_budget : a new budget; the saved one by default. What a smaller one has paid for stays
+            as it was planned, and the phases of a larger one follow it
 
         Raises
         ------
@@ -224,6 +260,7 @@ class ActiveLearner:
             label_budget=saved.task.label_budget if label_budget is None else label_budget,
             schedule=schedule if schedule is not None else saved.schedule,
             random_state=seed,
+            classes=saved.classes,
         )
         if learner._task.n_features != saved.task.n_features:
             raise ValueError(
@@ -231,6 +268,8 @@ class ActiveLearner:
                 f"got {learner._task.n_features}"
             )
         learner._file, learner._journal = file, saved.journal
+        if learner._plans_by_budget and learner._task != saved.task:
+            saved.journal.budgets.append(saved.task.label_budget)
         learner._draws = RecordedSource(learner._source, saved.journal)
         learner._rewind()
         with suppress(BudgetExceeded):  # the next ask says so again
@@ -242,7 +281,11 @@ class ActiveLearner:
     def _rewind(self) -> None:
         """Restart the engine; replaying the recorded answers brings it back to where it was."""
         rng = np.random.default_rng(self._journal.seed)
-        run = learn(self._task, self._schedule, rng, observe=self._observe)
+        tasks = [replace(self._task, label_budget=b) for b in self._journal.budgets]
+        # A run that was planned for more labels than its budget is now goes on as planned.
+        if not tasks or self._task.label_budget not in self._journal.budgets:
+            tasks.append(self._task)
+        run = learn_in_turn(tasks, self._schedule, rng, observe=self._observe)
         self._run = with_rows(run, self._draws.draw)
         self._request: LabelRequest | None = None
         self._is_started = self._is_over = False
@@ -275,18 +318,30 @@ class ActiveLearner:
             self._rewind()
             raise
         self._is_started = True
-        self._warn_of_uncertified()
+        self._warn_of_phases()
 
     def _observe(self, outcome: PhaseOutcome) -> None:
         # After a rewind, an outcome takes the place of its equal.
         self._phases[self._n_observed : self._n_observed + 1] = [outcome]
         self._n_observed += 1
 
-    def _warn_of_uncertified(self) -> None:
+    def _warn_of_phases(self) -> None:
         # Not where the outcome is observed: a warning that is made an error would end the engine.
+        if self._request is not None and not self._is_scale_checked:
+            self._is_scale_checked = True
+            warn_if_unscaled(self._request.X)
         while self._n_reported < len(self._phases):
             self._n_reported += 1
-            self._phases[self._n_reported - 1].warn_if_uncertified()
+            outcome = self._phases[self._n_reported - 1]
+            if self._n_reported == 1:
+                warn_of_pruned(outcome)
+                warn_of_one_class(self._journal.labels)
+            outcome.warn_if_uncertified()
+
+    @property
+    def _plans_by_budget(self) -> bool:
+        """Whether the size of a phase depends on the budget."""
+        return isinstance(self._schedule, PracticalSchedule)
 
     def _is_carried_by(self, error: Any) -> bool:
         """Whether the error took this learner as an attribute; some errors are frozen."""
@@ -309,68 +364,3 @@ class ActiveLearner:
                 n_left=max(0, budget - self.n_labels_),
                 kept=f"{self.n_labels_} labels and {len(self._phases)} phases are kept",
             )
-
-
-def learn_actively(
-    pool: object,
-    label_source: LabelSource,
-    *,
-    sparsity: int,
-    noise_rate: float,
-    target_error: float | None = None,
-    label_budget: int | None = None,
-    schedule: Schedule | None = None,
-    random_state: int | np.random.Generator | None = None,
-) -> ActiveLearner:
-    """Learn with every label from a label source, and return the finished learner.
-
-    Parameters
-    ----------
-    pool : as in `ActiveLearner`
-    label_source : a callable `(ids, X)` that returns -1 or +1 for each id, or an object with
-        `reveal(ids)`
-    sparsity, noise_rate, target_error, label_budget, schedule, random_state : as in `ActiveLearner`
-
-    Raises
-    ------
-    Whatever the label source raises, with the unfinished learner as its attribute `learner`;
-    `LearningStopped`, caused by it, if it takes no attribute
-
-    Examples
-    --------
-    >>> from thresher.simulate import Gaussian, MaliciousOracle, random_target
-    >>> oracle = MaliciousOracle(distribution=Gaussian(50), target=random_target(50, 3, 0),
-    ...                          noise_rate=0.0, adversary=None, random_state=0)
-    >>> learner = learn_actively(oracle, oracle, sparsity=3, noise_rate=0.0, random_state=0)
-    >>> oracle.error_rate(learner.halfspace_) < 0.01
-    True
-    """
-    learner = ActiveLearner(
-        pool,
-        sparsity=sparsity,
-        noise_rate=noise_rate,
-        target_error=target_error,
-        label_budget=label_budget,
-        schedule=schedule,
-        random_state=random_state,
-    )
-    return learner.learn_from(label_source)
-
-
-def _carrier(error: BaseException) -> BaseException:
-    """An error that takes attributes, for one that does not; interrupts and exits stay such."""
-    if isinstance(error, Exception):
-        kind = type(error).__name__
-        return LearningStopped(f"the label source or the pool failed with {kind}, see the cause")
-    built_in = next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
-    return built_in(*error.args)
-
-
-def _check_schedule(schedule: Schedule) -> Schedule:
-    needed = ("next_phase", "after_draw", "reuse_labels")
-    if isinstance(schedule, type) or not all(hasattr(schedule, name) for name in needed):
-        raise TypeError(
-            "schedule must be an object with next_phase, after_draw and reuse_labels, such as "
-            f"PracticalSchedule(), got {schedule!r}"
-        )
-    return schedule

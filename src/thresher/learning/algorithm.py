@@ -4,7 +4,8 @@
 leaves those for labels; `complete` answers both.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -40,12 +41,24 @@ class Schedule(Protocol):
         """The phase, adjusted to what the draw has shown, or None to end learning."""
 
 
+def check_schedule(schedule: Schedule) -> Schedule:
+    """The schedule, or an error that says what it lacks."""
+    needed = ("next_phase", "after_draw", "reuse_labels")
+    if isinstance(schedule, type) or not all(hasattr(schedule, name) for name in needed):
+        raise TypeError(
+            "schedule must be an object with next_phase, after_draw and reuse_labels, such as "
+            f"PracticalSchedule(), got {schedule!r}"
+        )
+    return schedule
+
+
 def learn(
     task: Task,
     schedule: Schedule,
     rng: np.random.Generator,
     observe: Callable[[PhaseOutcome], object] | None = None,
     history: History = (),
+    examples: ExampleStore | None = None,
 ) -> Generator[Request, Any, History]:
     """The history of a run of Algorithm 1; its last halfspace is the answer.
 
@@ -60,6 +73,7 @@ def learn(
     rng : draws the sample of line 8
     observe : called with the outcome of each phase; learning ends when it returns a true value
     history : phases that are over already, perhaps by another method; the run continues from there
+    examples : the labels of these phases, if they may count again
 
     Examples
     --------
@@ -69,7 +83,7 @@ def learn(
     >>> first.phase, first.band.normal
     (1, array([0., 0., 0.]))
     """
-    examples = ExampleStore(schedule.reuse_labels)
+    examples = ExampleStore(schedule.reuse_labels) if examples is None else examples
     halfspace = history[-1].halfspace if history else np.zeros(task.n_features)  # 2
     while (phase := schedule.next_phase(task, history)) is not None:  # 1, 3
         band = Band(halfspace, phase.band_width if history else np.inf)  # 4
@@ -92,6 +106,24 @@ def learn(
         if observe is not None and observe(outcome):
             break
     return history  # 11
+
+
+def learn_in_turn(
+    tasks: Sequence[Task],
+    schedule: Schedule,
+    rng: np.random.Generator,
+    observe: Callable[[PhaseOutcome], object] | None = None,
+) -> Generator[Request, Any, History]:
+    """Several runs, each of which continues from where the one before it ended.
+
+    For a budget that was raised: the phases of the smaller one stay as they were.
+    """
+    history: History = ()
+    examples = ExampleStore(schedule.reuse_labels)
+    for task in tasks:
+        continued = replace(task, n_phases_before=len(history))
+        history = yield from learn(continued, schedule, rng, observe, history, examples)
+    return history
 
 
 def with_rows(

@@ -21,7 +21,7 @@ from thresher.learning.practical import PracticalSchedule
 from thresher.learning.task import Task
 from thresher.learning.theory import TheorySchedule
 from thresher.memory import require_memory
-from thresher.oracles import Draw, IdArray, check_ids
+from thresher.oracles import Classes, Draw, IdArray, check_classes, check_ids
 from thresher.validation import Rows, check_count, is_sparse
 from thresher.wording import one_line
 
@@ -59,11 +59,12 @@ class RecordedDraw:
 
 @dataclass(eq=False)
 class Journal:
-    """The seed of a run and every answer it was given."""
+    """The seed of a run, every answer it was given, and the budgets it had before the last one."""
 
     seed: int
     draws: list[RecordedDraw] = field(default_factory=list)
     labels: dict[int, float] = field(default_factory=dict)
+    budgets: list[int | None] = field(default_factory=list)
 
     @property
     def n_drawn(self) -> int:
@@ -91,6 +92,7 @@ class SavedRun:
     journal: Journal
     task: Task
     schedule: PracticalSchedule | TheorySchedule | None
+    classes: Classes | None = None
 
 
 class RunFile:
@@ -122,15 +124,23 @@ class RunFile:
         self._seen = self._version()
         return load_journal(self.path)
 
-    def save(self, journal: Journal, task: Task, schedule: object) -> None:
+    def save(
+        self,
+        journal: Journal,
+        task: Task,
+        schedule: object,
+        classes: Classes | None = None,
+    ) -> None:
         """Write the run, and with it what other processes have saved of it since it was loaded."""
         with locked_folder(self.path):
             if self._seen is not None and self._version() not in (None, self._seen):
                 self._others = self._saved_by_others(task, schedule)
             if self._others is not None:
-                journal = Journal(journal.seed, [*journal.draws], {**journal.labels})
+                journal = Journal(
+                    journal.seed, [*journal.draws], {**journal.labels}, [*journal.budgets]
+                )
                 journal.add(self._others)
-            save_journal(self.path, journal, task, schedule)
+            save_journal(self.path, journal, task, schedule, classes)
             self._seen = self._version()
 
     def _saved_by_others(self, task: Task, schedule: object) -> Journal | None:
@@ -150,7 +160,13 @@ class RunFile:
         return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def save_journal(path: str | Path, journal: Journal, task: Task, schedule: object) -> None:
+def save_journal(
+    path: str | Path,
+    journal: Journal,
+    task: Task,
+    schedule: object,
+    classes: Classes | None = None,
+) -> None:
     """Write a run to an NPZ file, at once: an interrupt leaves the old file or the new one."""
     arrays: dict[str, Any] = {
         "label_ids": np.array(list(journal.labels), dtype=np.int64),
@@ -165,6 +181,8 @@ def save_journal(path: str | Path, journal: Journal, task: Task, schedule: objec
         "version": VERSION,
         "seed": journal.seed,
         "task": asdict(task),
+        "budgets": journal.budgets,
+        "classes": classes,
         "schedule": _describe(schedule),
         "n_drawn": [draw.n_drawn for draw in journal.draws],
         "checksums": [draw.checksum for draw in journal.draws],
@@ -211,8 +229,10 @@ def _parse(arrays: ArrayArchive) -> SavedRun:
         for number, count in enumerate(counts)
     ]
     labels = _labels(arrays, draws)
-    journal = Journal(check_count(header["seed"], "seed", minimum=0), draws, labels)
-    return SavedRun(journal, task, _rebuild(header["schedule"]))
+    budgets = [None if b is None else check_count(b, "budget") for b in header.get("budgets", [])]
+    journal = Journal(check_count(header["seed"], "seed", minimum=0), draws, labels, budgets)
+    classes = check_classes(header.get("classes"))
+    return SavedRun(journal, task, _rebuild(header["schedule"]), classes)
 
 
 def _labels(arrays: ArrayArchive, draws: list[RecordedDraw]) -> dict[int, float]:

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from thresher.errors import LearningStopped
-from thresher.learning.active import ActiveLearner, learn_actively
+from thresher.learning.active import ActiveLearner
+from thresher.learning.actively import learn_actively
 from thresher.learning.algorithm import Schedule, complete, learn
 from thresher.learning.history import History, PhaseOutcome
 from thresher.learning.practical import PracticalSchedule

@@ -124,7 +124,7 @@ class PracticalSchedule:
         if index > n_phases or self._is_exhausted(task, history, left):
             return None
         n_queries = self._n_queries(task, index, n_phases, left)
-        r = 1.0 if index == 1 else self._radius(history)
+        r = 1.0 if index == 1 else self._radius(task, history)
         b = self.band_factor * r
         rho = math.sqrt(task.sparsity if index == 1 else 2 * task.sparsity) * r
         return Phase(
@@ -182,7 +182,8 @@ class PracticalSchedule:
             needed, n_labels = self.min_labels_per_phase * task.sparsity, self.n_labels(task)
             n_later = math.floor((1 - self.first_label_share) * n_labels / needed)
             n_phases = min(n_phases, math.floor(n_labels / needed), 1 + n_later)
-        return max(1, n_phases)
+        n_before = task.n_phases_before
+        return max(1, n_phases, n_before + 1 if n_before else 0)
 
     def n_labels(self, task: Task) -> int:
         """How many labels the run may pay.
@@ -247,8 +248,10 @@ class PracticalSchedule:
         eta, share = task.noise_rate, self.max_dirty_share
         return eta * (1 - share) / ((1 - eta) * share) / GAUSSIAN_MASS_PER_WIDTH
 
-    def _radius(self, history: History) -> float:
+    def _radius(self, task: Task, history: History) -> float:
         """The last radius times `shrink`, unless fresh labels say that the last region was missed.
+
+        A phase beyond those that radius and noise allow, for a budget that was raised, keeps it.
 
         Of the rows in a band of width b around a halfspace at angle θ to the target, a share of
         about .4·θ/b is on the wrong side of it. The share that the last phase's fresh labels
@@ -260,6 +263,8 @@ class PracticalSchedule:
         last = history[-1]
         if len(history) == 1:
             return self.first_radius
+        if len(history) >= self.n_phases(replace(task, n_phases_before=0)):
+            return last.phase.l2_radius
         planned = self.shrink * last.phase.l2_radius
         if not self.keep_radius_without_progress:
             return planned

@@ -48,6 +48,11 @@ class RecordedSource:
         self._n_answered = 0
         self._n_from_pool = 0  # draws of the journal that this pool has made itself
 
+    @property
+    def n_answered(self) -> int:
+        """The number of draws since the beginning."""
+        return self._n_answered
+
     def rewind(self) -> None:
         """Begin again with the first recorded draw."""
         self._n_answered = 0
@@ -154,3 +159,12 @@ def _check_consistent(
             raise ValueError(
                 f"id {i} was labeled {seen[i]:+g} before and is now {value:+g}; {kept}"
             )
+
+
+def carrier_of(error: BaseException) -> BaseException:
+    """An error that takes attributes, for one that does not; interrupts and exits stay such."""
+    if isinstance(error, Exception):
+        kind = type(error).__name__
+        return LearningStopped(f"the label source or the pool failed with {kind}, see the cause")
+    built_in = next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
+    return built_in(*error.args)

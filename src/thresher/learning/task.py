@@ -16,6 +16,8 @@ class Task:
     noise_rate : share of dirty draws to tolerate (η), below 0.5
     target_error : error at which learning stops (ε); None leaves it to the schedule
     label_budget : maximum number of distinct labels; None leaves it to the schedule
+    n_phases_before : phases that a smaller budget has paid for; if there are any, the larger one
+        pays for at least one more
 
     Examples
     --------
@@ -28,6 +30,7 @@ class Task:
     noise_rate: float
     target_error: float | None = None
     label_budget: int | None = None
+    n_phases_before: int = 0
 
     def __post_init__(self) -> None:
         n_features = check_count(self.n_features, "n_features")
@@ -40,7 +43,8 @@ class Task:
                 raise ValueError(f"target_error must lie between 0 and 1, got {target_error}")
         if label_budget is not None:
             label_budget = check_count(label_budget, "label_budget")
-        checked = (n_features, sparsity, noise_rate, target_error, label_budget)
+        before = check_count(self.n_phases_before, "n_phases_before", minimum=0)
+        checked = (n_features, sparsity, noise_rate, target_error, label_budget, before)
         for item, value in zip(fields(self), checked, strict=True):
             object.__setattr__(self, item.name, value)
 

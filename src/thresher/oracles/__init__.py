@@ -11,9 +11,11 @@ from thresher.oracles.sources import (
     reveal_labels,
 )
 from thresher.oracles.streams import LabeledStream, StreamPool
+from thresher.oracles.two_labels import Classes, check_classes, signs_of
 
 __all__ = [
     "ArrayPool",
+    "Classes",
     "DaskPool",
     "Draw",
     "DrawRequest",
@@ -30,6 +32,8 @@ __all__ = [
     "WholeTable",
     "as_instance_source",
     "check_answers",
+    "check_classes",
     "check_ids",
     "reveal_labels",
+    "signs_of",
 ]

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from thresher.oracles.requests import Draw, DrawRequest, IdArray, check_ids
+from thresher.oracles.two_labels import Classes, signs_of
 from thresher.validation import FloatArray, Rows, check_labels
 
 
@@ -68,13 +69,16 @@ class RevealsLabels(Protocol):
 LabelSource: TypeAlias = RevealsLabels | Callable[[IdArray, Rows], object]
 
 
-def reveal_labels(label_source: LabelSource, ids: IdArray, X: Rows) -> FloatArray:
+def reveal_labels(
+    label_source: LabelSource, ids: IdArray, X: Rows, classes: Classes | None = None
+) -> FloatArray:
     """One checked label of -1 or +1 for each id, from either kind of label source.
 
     Parameters
     ----------
     label_source : an object with `.reveal(ids)`, or a callable of `(ids, X)`
     ids, X : the ids asked for and their rows
+    classes : what the source says for -1 and for +1, if not that
 
     Raises
     ------
@@ -97,7 +101,8 @@ def reveal_labels(label_source: LabelSource, ids: IdArray, X: Rows) -> FloatArra
             "label_source must have a method reveal(ids) or be callable as (ids, X), "
             f"got {type(label_source).__name__}"
         )
-    return check_answers(answer, check_ids(ids))
+    signs = answer if classes is None else signs_of(answer, classes)
+    return check_answers(signs, check_ids(ids))
 
 
 def check_answers(answers: object, ids: IdArray) -> FloatArray:
