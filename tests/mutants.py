@@ -207,7 +207,8 @@ def run_tests(mutant: Mutant, tests: list[str]) -> int:
 
 def import_libraries() -> None:
     """What every child would import, but nothing of Thresher."""
-    for name in ("hypothesis", "pandas", "pytest", "scipy.optimize", "scipy.stats", "sklearn.base"):
+    names = ("hypothesis", "pandas", "pytest", "scipy.optimize", "scipy.stats", "sklearn.compose")
+    for name in (*names, "sklearn.impute", "sklearn.linear_model", "sklearn.model_selection"):
         importlib.import_module(name)
     assert "thresher" not in sys.modules
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zlib
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from label_sessions.simulated_disk import SimulatedDisk
-from thresher.errors import DamagedJournal
+from thresher.errors import DamagedJournal, NotSaved
 from thresher.label_sessions.journal import (
     N_HEAD,
     START,
@@ -114,6 +115,14 @@ def test_a_line_is_what_the_document_says() -> None:
     assert json.loads(content) == {"event": "note", "text": "\u00e9\n"}
 
 
+def test_the_hash_of_a_line_is_what_the_document_says() -> None:
+    before = "0" * 32
+    for line in lines_of(events(4)).decode("ascii").splitlines():
+        _, chain, content = line.split(" ", 2)
+        assert chain == hashlib.sha256((before + content).encode()).hexdigest()[:32]
+        before = chain
+
+
 def test_the_chain_depends_on_every_line_before() -> None:
     one, other = lines_of(events(3)), lines_of([{"event": "note"}, *events(3)[1:]])
     assert one.splitlines()[2][9:41] != other.splitlines()[2][9:41]
@@ -216,6 +225,14 @@ def test_a_missing_newline_is_added() -> None:
     assert journal.append({"event": "note"}) == 4
     assert read_lines(disk.read(Path("/j"))).end.n_lines == 4
     assert [*disk.names] == [Path("/j")]
+
+
+def test_a_full_disk_after_a_missing_newline_leaves_the_newline() -> None:
+    journal, disk = opened(lines_of(events(3))[:-1])
+    disk.room = 5
+    with pytest.raises(NotSaved, match="3 journal lines"):
+        journal.append({"event": "note"})
+    assert disk.read(Path("/j")) == lines_of(events(3))
 
 
 def test_what_is_read_is_on_the_disk_before_it_is_used() -> None:

@@ -71,10 +71,9 @@ class Dispatcher:
         """Why there are no more questions; None while there are."""
         state = self._ledger.state
         budget = state.plan.label_budget
-        n_done = sum(state.is_paid(row) and state.is_complete(row) for row in state.asked)
-        if budget is not None and n_done >= budget:
+        if budget is not None and len(state.paid - state.incomplete) >= budget:
             return SPENT
-        if state.stop_reason == EXHAUSTED and not all(map(state.is_settled, state.asked)):
+        if state.stop_reason == EXHAUSTED and not all(map(state.skips.get, state.incomplete)):
             return None
         return state.stop_reason
 

@@ -77,6 +77,6 @@ class Progress:
             history=[*state.history],
             agreement=Agreement.of([v.label for v in by.values()] for by in state.votes.values()),
             votes_by=by,
-            disputed=[row for row in state.asked if state.is_disputed(row)],
+            disputed=state.in_order(state.disputed),
             doubts=[*state.doubts],
         )

@@ -82,12 +82,15 @@ class Queue:
     @classmethod
     def of(cls, state: SessionState, annotator: str, leased: Mapping[RowId, list[str]]) -> Self:
         """The queue of an annotator, with who has which row on the screen."""
-        begun = {row for row in state.asked if state.is_paid(row)} | set(leased)
         budget = state.plan.label_budget
-        may_begin = float("inf") if budget is None else max(budget - len(begun), 0)
-        wanted = [row for row in state.asked if _is_wanted(state, annotator, row, leased)]
-        fresh = [row for row in wanted if row not in begun]
-        return cls([row for row in wanted if row in begun], fresh, may_begin)
+        n_begun = len(state.paid) + len(leased.keys() - state.paid)
+        may_begin = float("inf") if budget is None else max(budget - n_begun, 0)
+        rows = state.in_order(state.incomplete)
+        wanted = [row for row in rows if _is_wanted(state, annotator, row, leased)]
+        is_begun = [row in state.paid or row in leased for row in wanted]
+        begun = [row for row, begun in zip(wanted, is_begun) if begun]
+        fresh = [row for row, begun in zip(wanted, is_begun) if not begun]
+        return cls(begun, fresh, may_begin)
 
     @property
     def rows(self) -> list[RowId]:
@@ -106,9 +109,9 @@ class Queue:
 def _is_wanted(
     state: SessionState, annotator: str, row: RowId, leased: Mapping[RowId, list[str]]
 ) -> bool:
-    """Whether this annotator's vote on a row is wanted."""
+    """Whether this annotator's vote on a row that is not complete is wanted."""
     votes = state.votes.get(row, {})
-    if annotator in votes or annotator in state.skips.get(row, {}) or state.is_complete(row):
+    if annotator in votes or annotator in state.skips.get(row, {}):
         return False
     others = [name for name in leased.get(row, ()) if name != annotator]
     return len(votes) + len(others) < state.plan.votes_per_row

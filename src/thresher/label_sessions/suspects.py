@@ -42,7 +42,7 @@ def suspects_of(
     """
     found: dict[RowId, Suspect] = {}
     for reason, rows in {
-        "the votes give no label": [row for row in state.asked if state.is_disputed(row)],
+        "the votes give no label": state.in_order(state.disputed),
         "annotators disagree": [row for row in state.votes if _is_split(state, row)],
         "the model expects the other label": _improbable(chances),
         "stands out in the pool": [row for row in state.labels if trust[row] <= LEAST_TRUST],
