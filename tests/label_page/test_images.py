@@ -113,6 +113,13 @@ def test_a_damaged_file_is_refused_or_shown_and_never_worse(kind: str, cut: floa
         assert decoded(picture(content[: int(cut * len(content))], None)).size == (300, 200)
 
 
+def test_a_file_may_lie_in_a_dictionary(root: Path) -> None:
+    for cell in ({"bytes": saved("PNG"), "path": None}, {"bytes": None, "path": "cat.png"}):
+        assert looks_like_picture(cell, root)
+        assert decoded(picture(cell, root)).size == (300, 200)
+    assert not looks_like_picture({"bytes": 3}, root)
+
+
 def test_hidden_text_of_a_file_is_not_sent() -> None:
     from PIL.PngImagePlugin import PngInfo
 
@@ -161,8 +168,29 @@ def test_a_file_that_is_too_large_is_refused(root: Path, monkeypatch: pytest.Mon
     ],
 )
 def test_pixels_become_a_picture_that_can_be_seen(pixels: Any) -> None:
-    assert looks_like_picture(pixels, None)
     assert max(decoded(picture(pixels, None)).size) >= 150
+
+
+@pytest.mark.parametrize(
+    ("cell", "is_picture"),
+    [
+        (list(range(64)), True),
+        (np.random.default_rng(0).random((8, 9, 3)).tolist(), True),
+        (list(range(63)), False),
+        ([1, 2, 3, 4], False),
+        (["a", "b"], False),
+        ([], False),
+        ([[1], [2, 3]], False),
+        (np.linspace(-1, 1, 1024).tolist(), False),
+        (" ".join(map(str, range(100))), True),
+        ("1 2 3 4", False),
+        ("word " * 100, False),
+    ],
+)
+def test_a_list_is_a_picture_if_it_can_be_one(cell: Any, is_picture: bool) -> None:
+    assert looks_like_picture(cell, None) is is_picture
+    if is_picture:
+        assert picture(cell, None)
 
 
 def test_bytes_of_pixels_keep_their_brightness() -> None:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import logging
 import re
+import shutil
 import socket
+import ssl
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import httpx
 import pytest
 
 from label_page.pages import PATIENT, new_session
-from label_page.served import Served, served
+from label_page.served import Served, served, started
 from thresher.errors import ThresherError
 from thresher.label_page.guard import Limits
 from thresher.label_page.rates import Rate
@@ -216,3 +220,21 @@ def test_a_port_that_is_taken_is_reported() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(ThresherError, match=re.escape(f"port {port}")):
             listen(Place(port=port))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl for a certificate")
+def test_with_a_certificate_it_speaks_https(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    made = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext"
+    command = [*made.split(), "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    files = ["-keyout", str(key), "-out", str(certificate)]
+    subprocess.run([*command, *files], check=True, capture_output=True)
+    (tmp_path / "pool.csv").write_text("a,b\n" + "1,2\n3,4\n" * 20, encoding="utf-8")
+    options = ("--classes", "no,yes", "--tls-cert", str(certificate), "--tls-key", str(key))
+    with started(tmp_path / "pool.csv", tmp_path / "s", *options) as command_:
+        assert command_.link.startswith("https://127.0.0.1:")
+        context = ssl.create_default_context(cafile=str(certificate))
+        joined = httpx.get(command_.link, verify=context)
+        assert joined.status_code == 303
+        assert "; secure" in joined.headers["set-cookie"].lower()

@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
+
+from thresher.validation import FloatArray
 
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP")  # SVG is a document, not a picture
 ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp")
@@ -18,7 +21,7 @@ MOST_BYTES = 32 * 2**20  # of a file
 MOST_PIXELS = 50_000_000  # of a decoded picture
 LONGEST_SIDE = 1_200  # of what is shown
 SMALLEST_SIDE = 200  # smaller pictures are enlarged without smoothing
-FEWEST_PIXELS = 64  # in a text of numbers; shorter ones are shown as text
+FEWEST_PIXELS = 64  # of a list; shorter ones are shown as text
 _OF_NUMBERS = frozenset("0123456789+-.eE[](),; \t\r\n")
 _BETWEEN_NUMBERS = re.compile(r"[\s\[\](),;]+")
 
@@ -37,10 +40,14 @@ def looks_like_picture(value: Any, root: Path | None) -> bool:
     >>> looks_like_picture("0 127 255 64 " * 16, None), looks_like_picture("1, 2, 3", None)
     (True, False)
     """
-    if not isinstance(value, str):
-        return isinstance(value, bytes | list | tuple | np.ndarray)
-    is_path = root is not None and value.lower().endswith(ENDINGS)
-    return is_path or _pixels_in_text(value) is not None
+    value = _file_in(value)
+    if isinstance(value, bytes):
+        return True
+    if isinstance(value, str):
+        if root is not None and value.lower().endswith(ENDINGS):
+            return True
+        value = _pixels_in_text(value)
+    return isinstance(value, list | tuple | np.ndarray) and _are_pixels(value)
 
 
 def picture(value: Any, root: Path | None) -> bytes:
@@ -49,7 +56,7 @@ def picture(value: Any, root: Path | None) -> bytes:
     Parameters
     ----------
     value : a path below `root`, an encoded file, or pixels: height × width (× 3), or a square as
-        one list, also as text
+        one list, also as text. A dictionary may hold `bytes` or a `path`
     root : folder that no path may leave
 
     Raises
@@ -61,6 +68,7 @@ def picture(value: Any, root: Path | None) -> bytes:
     >>> picture(np.eye(8), None)[:4]
     b'\\x89PNG'
     """
+    value = _file_in(value)
     if isinstance(value, bytes):
         return encoded(_decoded(value))
     if not isinstance(value, str):
@@ -69,6 +77,13 @@ def picture(value: Any, root: Path | None) -> bytes:
     if pixels is not None:
         return encoded(_from_pixels(pixels))
     return encoded(_decoded(_content(value, root)))
+
+
+def _file_in(value: Any) -> Any:
+    """The file in a cell of Hugging Face's kind, which has `bytes` or a `path`; others as is."""
+    if not isinstance(value, dict) or not {"bytes", "path"} <= value.keys():
+        return value
+    return value["path"] if value["bytes"] is None else value["bytes"]
 
 
 def encoded(image: Image.Image) -> bytes:
@@ -130,24 +145,45 @@ def _pixels_in_text(text: str) -> list[float] | None:
         pixels = [float(word) for word in _BETWEEN_NUMBERS.split(text) if word]
     except ValueError:
         return None
-    is_square = round(len(pixels) ** 0.5) ** 2 == len(pixels)
-    return pixels if is_square and len(pixels) >= FEWEST_PIXELS else None
+    return pixels if _is_square(len(pixels)) else None
+
+
+def _is_square(number: int) -> bool:
+    return bool(round(number**0.5) ** 2 == number)
+
+
+def _are_pixels(value: Any) -> bool:
+    """Whether a list is a picture: enough numbers of the right shape, none negative.
+
+    Other lists, such as tags or embeddings, are shown as text.
+    """
+    try:
+        pixels = _shaped(value)
+    except NotAPicture:
+        return False
+    return pixels.size >= FEWEST_PIXELS and bool(np.nanmin(pixels, initial=0.0) >= 0)
 
 
 def _from_pixels(value: Any) -> Image.Image:
+    return Image.fromarray(_as_bytes(_shaped(value)))
+
+
+def _shaped(value: Any) -> FloatArray:
+    """The numbers as height × width (× 3)."""
     try:
         pixels = np.asarray(value, dtype=float)
     except (TypeError, ValueError) as error:
         raise NotAPicture("not a table of numbers") from error
-    if pixels.ndim == 1 and (side := round(pixels.size**0.5)) ** 2 == pixels.size:
+    if pixels.ndim == 1 and _is_square(pixels.size):
+        side = round(pixels.size**0.5)
         pixels = pixels.reshape(side, side)
     right_shape = pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] == 3)
     if not right_shape or not 0 < pixels.size <= 3 * MOST_PIXELS:
         raise NotAPicture(f"pixels of shape {pixels.shape}; height × width (× 3) is needed")
-    return Image.fromarray(_as_bytes(pixels))
+    return pixels
 
 
-def _as_bytes(pixels: np.ndarray) -> np.ndarray:
+def _as_bytes(pixels: FloatArray) -> NDArray[np.uint8]:
     """Bytes as they are; anything else is stretched from its own range."""
     pixels = np.nan_to_num(pixels, nan=0.0, posinf=0.0, neginf=0.0)
     low, high = float(pixels.min()), float(pixels.max())

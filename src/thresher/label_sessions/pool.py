@@ -284,12 +284,14 @@ def _cells_of_numbers(rows: Rows, names: list[str]) -> Callable[[NDArray[np.intp
 
 
 def _plain(value: Any) -> Any:
-    """A cell as JSON has it; what JSON has not, as text."""
+    """A cell as JSON has it, or bytes; anything else as text."""
     if hasattr(value, "as_py"):
         value = value.as_py()
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or isinstance(value, (str, int, bool)):
+    if isinstance(value, np.ndarray):  # pixels, mostly
+        return value.tolist()
+    if value is None or isinstance(value, (str, int, bool, bytes, list, dict)):
         return value
     if isinstance(value, float):
         return value if np.isfinite(value) else None
