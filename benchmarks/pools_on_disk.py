@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher import ActiveClassifier, ActiveLearner
 from thresher.geometry import Band
@@ -30,7 +31,7 @@ from thresher.oracles.large.engines import arrow
 from thresher.validation import FloatArray
 
 N_FEATURES, SPARSITY, NOISE_RATE = 500, 10, 0.05
-FILE_ROWS, GROUP_ROWS = 100_000, 10_000
+FILE_ROWS, GROUP_ROWS, FILES_PER_DRAW = 100_000, 10_000, 10
 N_LABELS = 1500  # that `ActiveLearner` buys
 N_ASKED = 100  # labels that `ActiveClassifier` buys here
 GIGABYTE = 1e9
@@ -42,21 +43,35 @@ TARGET[37 * np.arange(SPARSITY)] = SPARSITY**-0.5
 
 
 def write_rows(folder: Path, n_rows: int) -> None:
-    """Normal rows, labeled by a sparse halfspace; planted ones say the opposite, far inside."""
+    """Normal rows, labeled by a sparse halfspace; planted ones say the opposite, far inside.
+
+    New rows are drawn for every tenth file. The others have the same ones with their columns in
+    another order, relevant ones among themselves: as random, all different, and sooner made.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     parquet, names = arrow("parquet"), [f"c{j:03}" for j in range(N_FEATURES)]
+    relevant, others = np.flatnonzero(TARGET), np.flatnonzero(TARGET == 0)
+    order = np.arange(N_FEATURES)
     for number in range(-(-n_rows // FILE_ROWS)):
-        size = min(FILE_ROWS, n_rows - number * FILE_ROWS)
         rng = np.random.default_rng(number)
-        columns = rng.standard_normal((N_FEATURES, size), dtype=np.float32)
-        labels = np.where(TARGET @ columns > 0, "yes", "no")
-        planted = rng.random(size) < NOISE_RATE
-        columns[:, planted] *= np.float32(0.3)
-        columns[:, planted] += (2.5 * TARGET[:, None]).astype(np.float32)
-        labels[planted] = "no"
-        table = arrow().table([*columns, labels], names=[*names, "label"])
+        if number % FILES_PER_DRAW == 0:
+            columns, labels = _drawn(min(FILE_ROWS, n_rows), rng)
+        order[relevant], order[others] = rng.permutation(relevant), rng.permutation(others)
+        size = min(FILE_ROWS, n_rows - number * FILE_ROWS)
+        table = arrow().table([*(columns[j] for j in order), labels], names=[*names, "label"])
         path = folder / f"part-{number:03}.parquet"
-        parquet.write_table(table, path, row_group_size=GROUP_ROWS, use_dictionary=["label"])
+        how = {"row_group_size": GROUP_ROWS, "use_dictionary": ["label"]}
+        parquet.write_table(table.slice(0, size), path, **how)
+
+
+def _drawn(n_rows: int, rng: np.random.Generator) -> tuple[NDArray[np.float32], NDArray[Any]]:
+    columns = rng.standard_normal((N_FEATURES, n_rows), dtype=np.float32)
+    labels = np.where(columns[TARGET > 0].sum(axis=0) > 0, "yes", "no")
+    planted = rng.random(n_rows) < NOISE_RATE
+    columns[:, planted] *= np.float32(0.3)
+    columns[:, planted] += (2.5 * TARGET[:, None]).astype(np.float32)
+    labels[planted] = "no"
+    return columns, labels
 
 
 def link_half(folder: Path, half: Path) -> None:
@@ -166,11 +181,11 @@ def audit(folder: Path) -> dict[str, float]:
 
 WORK: Mapping[str, Callable[[Path], dict[str, float]]] = {
     "plain_pass": plain_pass,
-    "draws": draws,
-    "active_learner": active_learner,
-    "active_classifier": active_classifier,
     "learn": learn,
     "audit": audit,
+    "active_learner": active_learner,
+    "active_classifier": active_classifier,
+    "draws": draws,
 }
 
 
@@ -184,6 +199,7 @@ class Measured:
     work: str
     rows: int
     seconds: float
+    processor_seconds: float
     gigabytes: float
     found: dict[str, float]
 
@@ -200,8 +216,8 @@ def measure(work: str, folder: Path, n_rows: int) -> Measured:
     seconds = time.perf_counter() - start
     if status:
         raise RuntimeError(f"{work} ended with status {status}")
-    gigabytes = usage.ru_maxrss * 1024 / GIGABYTE
-    return Measured(work, n_rows, seconds, gigabytes, json.loads(lines[-1]))
+    gigabytes, busy = usage.ru_maxrss * 1024 / GIGABYTE, usage.ru_utime + usage.ru_stime
+    return Measured(work, n_rows, seconds, busy, gigabytes, json.loads(lines[-1]))
 
 
 def bars(whole: dict[str, Measured], half: dict[str, Measured]) -> list[tuple[str, float, float]]:
@@ -252,7 +268,7 @@ def _measure_all(whole: Path, half: Path, n_rows: int) -> int:
         link_half(whole, half)
     print(f"{n_rows:,} rows written in {time.perf_counter() - start:.0f} s", flush=True)
     results: dict[str, dict[str, Measured]] = {"whole": {}, "half": {}}
-    for name, folder, size in (("half", half, n_rows // 2), ("whole", whole, n_rows)):
+    for name, folder, size in (("whole", whole, n_rows), ("half", half, n_rows // 2)):
         for work in WORK:
             results[name][work] = found = measure(work, folder, size)
             print(json.dumps(asdict(found)), flush=True)
