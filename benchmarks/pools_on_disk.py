@@ -156,7 +156,8 @@ def draws(folder: Path) -> dict[str, float]:
 def active_classifier(folder: Path) -> dict[str, float]:
     """What a person with a pool uses, and predictions for all of it."""
     pool = ParquetPool(folder)
-    learner = ActiveClassifier(pool, noise_rate=NOISE_RATE, label_budget=N_ASKED, random_state=0)
+    how: dict[str, Any] = {"noise_rate": NOISE_RATE, "sparsity": SPARSITY}
+    learner = ActiveClassifier(pool, label_budget=N_ASKED, random_state=0, **how)
     while (question := learner.ask()) is not None:
         learner.tell(pool.cells("label", question.ids))
     share = float(np.mean(learner.predict(pool) == "yes"))
@@ -216,8 +217,16 @@ def measure(work: str, folder: Path, n_rows: int) -> Measured:
     seconds = time.perf_counter() - start
     if status:
         raise RuntimeError(f"{work} ended with status {status}")
-    gigabytes, busy = usage.ru_maxrss * 1024 / GIGABYTE, usage.ru_utime + usage.ru_stime
-    return Measured(work, n_rows, seconds, busy, gigabytes, json.loads(lines[-1]))
+    found = json.loads(lines[-1])
+    busy = usage.ru_utime + usage.ru_stime
+    return Measured(work, n_rows, seconds, busy, found.pop("gigabytes"), found)
+
+
+def peak_gigabytes() -> float:
+    """The most memory that this process has taken; its parent's before the start does not count."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    (line,) = (line for line in lines if line.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024 / GIGABYTE
 
 
 def bars(whole: dict[str, Measured], half: dict[str, Measured]) -> list[tuple[str, float, float]]:
@@ -251,7 +260,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--work", choices=WORK, help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     if options.work is not None:
-        print(json.dumps(WORK[options.work](options.folder)))
+        found = WORK[options.work](options.folder)
+        print(json.dumps({**found, "gigabytes": peak_gigabytes()}))
         return 0
     whole, half = options.folder / "whole", options.folder / "half"
     try:
