@@ -5,7 +5,7 @@ A new target needs a `Target`; the tests take all of `TARGETS`.
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from thresher.experiments.arena.report import load_summaries
 from thresher.experiments.arena.run import NAME, RecordFile, Run, read_records
 from thresher.experiments.arena.summary import save_csv
 from thresher.experiments.spec import SimulationSpec, TableSpec
+from thresher.label_page.accounts import Account, Accounts
 from thresher.learning import ActiveLearner, PracticalSchedule
 from thresher.oracles import StreamPool
 from thresher.preparation import Numbers, TablePreparation
@@ -168,6 +169,27 @@ def read_as_arguments(path: Path) -> None:
         command_line.run_command(arguments, inputs, path.parent / "around" / "folder")
 
 
+# -- links to a labeling page ------------------------------------------------------------------
+
+
+def write_access(path: Path) -> None:
+    """The links of an owner, and of an annotator who has used it; the same on every call."""
+    people = [
+        Account("owner", "owner", "0" * 64),
+        Account("ann", "annotator", "1" * 64, ("2" * 64,)),
+    ]
+    content = {"format": "thresher access 1", "accounts": [asdict(person) for person in people]}
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def read_as_access(path: Path) -> None:
+    """Sign in, and make a new link."""
+    accounts = Accounts(path.parent)
+    assert accounts.exchange("x") is None
+    assert accounts.of_cookie("x") is None
+    accounts.new_owner_link("owner")
+
+
 TARGETS = [
     *(
         Target(name, WRITERS[name], read_as_table, TABLE_MUTATIONS[Path(name).suffix])
@@ -189,6 +211,7 @@ TARGETS = [
         partial(read_as_run, stream=True),
         (m.damage, m.repack_zip, m.repack_zip),
     ),
+    Target("access.json", write_access, read_as_access, (m.damage, m.change_json), 36),
     Target(
         "tiny.jsonl", write_records, read_as_records, (m.damage, m.change_json, m.change_json), 14
     ),

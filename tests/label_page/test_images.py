@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from fuzz.mutations import damage
 from thresher.label_page import images
 from thresher.label_page.images import LONGEST_SIDE, NotAPicture, looks_like_picture, picture
 
@@ -118,6 +119,16 @@ def test_a_file_may_lie_in_a_dictionary(root: Path) -> None:
         assert looks_like_picture(cell, root)
         assert decoded(picture(cell, root)).size == (300, 200)
     assert not looks_like_picture({"bytes": 3}, root)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP"])
+def test_two_hundred_damaged_files_are_refused_or_shown(kind: str) -> None:
+    whole = saved(kind)
+    for seed in range(200):
+        content = damage(whole, np.random.default_rng(seed))
+        with suppress(NotAPicture):
+            assert max(decoded(picture(content, None)).size) <= LONGEST_SIDE
 
 
 def test_hidden_text_of_a_file_is_not_sent() -> None:

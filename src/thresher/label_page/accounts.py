@@ -161,7 +161,7 @@ def _read(path: Path) -> list[Account]:
         if content["format"] != FORMAT:
             raise ValueError(f"format {content['format']!r}")
         return [_account(**entry) for entry in content["accounts"]]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}; delete it to hand out new links"
         raise DamagedFile(str(path), reason) from error
 
@@ -169,4 +169,6 @@ def _read(path: Path) -> list[Account]:
 def _account(name: str, role: str, token_hash: str, cookie_hashes: list[str]) -> Account:
     if role not in ("owner", "annotator"):
         raise ValueError(f"role {role!r}")
-    return Account(str(name), role, str(token_hash), tuple(map(str, cookie_hashes)))
+    if not all(isinstance(text, str) for text in (name, token_hash, *cookie_hashes)):
+        raise TypeError("names and hashes must be texts")
+    return Account(checked_name(name), role, token_hash, tuple(cookie_hashes))
