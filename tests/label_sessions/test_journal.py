@@ -33,8 +33,6 @@ def events(n_events: int = N_LINES) -> list[dict[str, object]]:
             "annotator": f"ann{number % 8}",
             "row": 7919 * number,
             "label": "spam" if number % 3 else "häm\n",
-            "request": f"{number:032x}",
-            "at": "2026-11-16T12:00:00.000+00:00",
         }
         for number in range(n_events)
     ]
@@ -140,6 +138,7 @@ def lines() -> list[bytes]:
         pytest.param(b"".join([*lines()[:2], lines()[1], *lines()[2:]]), 3, id="one repeated"),
         pytest.param(b"".join(lines()[1:]), 1, id="the first removed"),
         pytest.param(lines()[0] + b"\n" + lines()[1], 2, id="an empty line"),
+        pytest.param(b"\n" + lines()[0], 1, id="an empty first line"),
         pytest.param(lines()[0] + b"hello\n", 2, id="a line of another kind"),
         pytest.param(lines()[0] + lines()[1].replace(b"\n", b"\r\n"), 2, id="other line ends"),
         pytest.param(lines()[0] + lines()[1].upper(), 2, id="upper case"),

@@ -459,3 +459,19 @@ def test_labels_of_any_kind_come_back_as_they_were(tmp_path: Path) -> None:
                 session.vote("ann", session.next_question("ann").row_id, label)
         kinds = {type(label) for label in read_folder(tmp_path / name).labels.values()}
         assert kinds == {type(classes[0])}
+
+
+def test_a_numpy_integer_is_a_row_id_too(session: LabelSession) -> None:
+    row = session.next_question("ann").row_id
+    receipt = session.vote("ann", np.int64(row), "yes")
+    assert (receipt.row_id, type(receipt.row_id)) == (row, int)
+    assert read_folder(session.folder).labels == {row: "yes"}
+
+
+def test_a_repeated_request_does_not_take_the_next_row_away(session: LabelSession) -> None:
+    first = session.next_question("ann").row_id
+    session.vote("ann", first, "yes", request_id="a")
+    second = session.next_question("ann").row_id
+    session.vote("ann", first, "yes", request_id="a")
+    assert session.next_question("bob").row_id != second
+    assert session.next_question("ann").row_id == second

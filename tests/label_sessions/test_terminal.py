@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import threading
@@ -12,6 +13,7 @@ import pytest
 
 from label_sessions.pools import X, answer, bits, make, truth
 from thresher import LabelSession
+from thresher.label_sessions import terminal as terminal_module
 from thresher.label_sessions.session import Question
 from thresher.label_sessions.terminal import (
     LabelTerminal,
@@ -69,6 +71,12 @@ def test_a_terminal_hands_over_each_key_at_once(capsys) -> None:
         assert found == ["2", ""]
     os.close(ours)
     assert capsys.readouterr().out.startswith("2\n")
+
+
+@pytest.mark.parametrize("pressed", ["\x04", "\x00", ""])
+def test_the_end_of_the_input_ends_a_session(pressed, monkeypatch) -> None:
+    monkeypatch.setattr(terminal_module, "_without_lines", lambda _: contextlib.nullcontext())
+    assert TerminalKeys(io.StringIO(pressed)).key() == ""
 
 
 def test_keys_of_a_pipe_are_lines() -> None:

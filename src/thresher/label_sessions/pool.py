@@ -116,16 +116,21 @@ class SessionPool:
         """The values of a row by column, as they stand in the table; of a sparse one, no zeros."""
         return self.cells(self.position(row_id))
 
-    def position(self, row_id: RowId) -> int:
+    def position(self, row_id: Any) -> int:
         """Where a row is among those that can be asked about.
 
         Raises
         ------
-        ValueError : there is no such row
+        ValueError, TypeError : there is no such row
         """
         if (position := self.position_of.get(row_id)) is None:
             raise ValueError(f"the pool has no row with the id {one_line(repr(row_id))}")
         return position
+
+    def plain_id(self, row_id: Any) -> RowId:
+        """The id itself for a value that is equal to it, such as a NumPy integer."""
+        found: RowId = self.ids[[self.position(row_id)]].tolist()[0]
+        return found
 
     def id_of(self, text: str) -> RowId:
         """The id of a row from a file, where numbers are texts.

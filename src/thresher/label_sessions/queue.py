@@ -41,8 +41,14 @@ class Leases:
         lease = self.by_annotator[annotator] = Lease(row_id, self.clock() + seconds)
         return lease
 
-    def end(self, annotator: str) -> None:
-        """The annotator is done with the row."""
+    def end(self, annotator: str, row_id: RowId) -> None:
+        """The annotator is done with a row; a request that is repeated ends no later lease."""
+        lease = self.by_annotator.get(annotator)
+        if lease is not None and lease.row_id == row_id:
+            del self.by_annotator[annotator]
+
+    def end_all(self, annotator: str) -> None:
+        """The annotator goes back to an earlier row."""
         self.by_annotator.pop(annotator, None)
 
     def live(self) -> dict[RowId, list[str]]:

@@ -195,9 +195,8 @@ class LabelSession:
                 return None
             asked, values = self._state.asked[lease.row_id], self.pool.row(lease.row_id)
             matter = self._dispatcher.columns_that_matter(lease.row_id)
-            return Question(
-                lease.row_id, values, matter, asked.reason, asked.is_random, lease.until
-            )
+            why = asked.reason, asked.is_random
+            return Question(lease.row_id, values, matter, *why, lease.until)
 
     # -- answers -----------------------------------------------------------------------------
 
@@ -225,21 +224,18 @@ class LabelSession:
         with self._changed:
             plain = check_label(label, self.classes)
             text = None if comment is None else check_text(comment, "comment")
-            event = _event("vote", annotator=annotator, row=row_id, label=plain, comment=text)
-            return self._answer(event, request_id)
+            event = _event("vote", annotator=annotator, label=plain, comment=text)
+            return self._answer(event, row_id, request_id)
 
     def skip(self, annotator: str, row_id: RowId, *, request_id: str | None = None) -> Receipt:
         """Record that an annotator cannot tell; the row is left to others."""
         with self._changed:
-            return self._answer(
-                {"event": "skip", "annotator": annotator, "row": row_id}, request_id
-            )
+            return self._answer(_event("skip", annotator=annotator), row_id, request_id)
 
-    def _answer(self, event: Event, request_id: str | None) -> Receipt:
-        annotator = check_name(event["annotator"], "annotator")
-        self._require_asked(event["row"])
-        receipt = self._ledger.request(event, request_id)
-        self._dispatcher.leases.end(annotator)
+    def _answer(self, event: Event, row_id: Any, request_id: str | None) -> Receipt:
+        annotator, row = check_name(event["annotator"], "annotator"), self._asked_row(row_id)
+        receipt = self._ledger.request({**event, "row": row}, request_id)
+        self._dispatcher.leases.end(annotator, row)
         self._dispatcher.refit_if_needed(annotator)
         return receipt
 
@@ -254,7 +250,8 @@ class LabelSession:
             row = self._state.last_of(annotator) if known is None else known.row_id
             if row is None:
                 return None
-            self._dispatcher.leases.end(annotator)
+            if known is None:
+                self._dispatcher.leases.end_all(annotator)
             event = _event("retract", annotator=annotator, row=row)
             return self._ledger.request(event, request_id).row_id
 
@@ -269,26 +266,20 @@ class LabelSession:
         """Record a remark, about a row or about the session."""
         with self._changed:
             check_name(annotator, "annotator")
-            if row_id is not None:
-                self.pool.position(row_id)
+            row = None if row_id is None else self.pool.plain_id(row_id)
             text = check_text(text, "text")
-            event = _event("note", annotator=annotator, text=text, row=row_id)
+            event = _event("note", annotator=annotator, text=text, row=row)
             return self._ledger.request(event, request_id)
 
     def resolve(self, row_id: RowId, label: Label, *, request_id: str | None = None) -> Receipt:
         """Decide a row, whatever the votes say: for the owner of the session."""
         with self._changed:
-            self._require_asked(row_id)
-            event = _event("resolve", row=row_id, label=check_label(label, self.classes))
+            plain = check_label(label, self.classes)
+            event = _event("resolve", row=self._asked_row(row_id), label=plain)
             return self._ledger.request(event, request_id)
 
     def change_plan(self, **changes: Any) -> Plan:
-        """Change parameters of the plan, such as `label_budget`; the noise rate stays.
-
-        Examples
-        --------
-        >>> session.change_plan(label_budget=200)  # doctest: +SKIP
-        """
+        """Change parameters of the plan, such as `label_budget`; the noise rate stays."""
         with self._changed:
             plan = replace(self._state.plan, **changes)
             if plan.noise_rate != self._state.plan.noise_rate:
@@ -297,10 +288,11 @@ class LabelSession:
                 self._ledger.record({"event": "plan", "plan": asdict(plan)})
             return plan
 
-    def _require_asked(self, row_id: RowId) -> None:
-        self.pool.position(row_id)
-        if row_id not in self._state.asked:
-            raise ValueError(f"row {row_id!r} was not asked about")
+    def _asked_row(self, row_id: Any) -> RowId:
+        row = self.pool.plain_id(row_id)
+        if row not in self._state.asked:
+            raise ValueError(f"row {row!r} was not asked about")
+        return row
 
     # -- results -----------------------------------------------------------------------------
 

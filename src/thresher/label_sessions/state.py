@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from thresher.estimators.model import Label
 from thresher.label_sessions.journal import Event
@@ -56,8 +56,7 @@ class Note:
     at: str
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """The estimated error of the model with this number of labels, with its interval."""
 
     n_labels: int

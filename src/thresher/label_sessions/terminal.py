@@ -15,6 +15,7 @@ from thresher.wording import count, shortened, visible
 N_SHOWN = 10  # columns that matter most
 WIDEST_NAME = 32
 LONG = 60  # characters from which a cell gets lines of its own
+CTRL_D = ("\x04", "\x00")  # the second if it was pressed before the terminal listened
 SKIP, UNDO, COMMENT, ALL, QUIT = "s", "u", "c", "a", "q"
 
 
@@ -62,7 +63,7 @@ class TerminalKeys(PipedKeys):
         with _without_lines(self._stream):
             pressed = self._stream.read(1)
         say(visible(pressed.strip()))
-        return "" if pressed == "\x04" else pressed  # Ctrl-D
+        return "" if pressed in CTRL_D else pressed
 
 
 @contextmanager
