@@ -114,7 +114,7 @@ class Answering:
 def rest_of(progress: Progress) -> Rest:
     """What a person reads who has no row."""
     if progress.stop_reason is not None:
-        return Rest("All done", f"No more labels are needed: {progress.stop_reason}.")
+        return Rest("All done", f"No more questions: {progress.stop_reason}.")
     if progress.refitting:
         return Rest("One moment", "The next rows are being chosen.", REFIT_SECONDS)
     text = "The rows that are left are with other people, or you have skipped them."
