@@ -56,6 +56,24 @@ def test_nothing_in_a_row_can_steer_the_terminal(mail, type_keys):
     assert "\\x1b[31m" in shown
 
 
+def test_a_torn_line_is_mentioned_once(mail, type_keys):
+    type_keys(mail, "1 q")
+    with (mail / "s" / "journal.txt").open("ab") as file:
+        file.write(b"torn")
+    assert "Note: the last line of s/journal.txt was torn (4 bytes)." in type_keys(mail, "q").stdout
+    assert "torn" not in type_keys(mail, "q").stdout
+
+
+def test_without_a_login_name_there_is_still_a_name(mail, type_keys, monkeypatch):
+    def fail() -> str:
+        raise OSError
+
+    monkeypatch.setattr("getpass.getuser", fail)
+    type_keys(mail, "1 q", START.removesuffix(" --annotator ann"))
+    (votes,) = read_folder(mail / "s").votes.values()
+    assert [*votes] == ["annotator"]
+
+
 def test_the_left_out_column_is_not_shown(mail, type_keys):
     shown = type_keys(mail, "q").stdout
     assert not [line for line in shown.splitlines() if line.strip().startswith("label")]

@@ -45,6 +45,7 @@ def after(content: bytes, operations: list[bytes | int]) -> bytes:
 class SimulatedFile:
     def __init__(self, disk: SimulatedDisk, node: Node) -> None:
         self._disk, self._node = disk, node
+        disk.n_open += 1
 
     def write(self, data: bytes) -> None:
         self._disk.step()
@@ -71,7 +72,7 @@ class SimulatedFile:
         self._node.pending.append(n_bytes)
 
     def close(self) -> None:
-        pass
+        self._disk.n_open -= 1
 
 
 class SimulatedDisk:
@@ -83,6 +84,7 @@ class SimulatedDisk:
         self.names: dict[Path, Node] = {}
         self.synced_names: dict[Path, Node] = {}
         self.n_steps, self.cut_at, self.room, self.sync_fails = 0, cut_at, room, False
+        self.n_open = 0
 
     def step(self) -> None:
         self.n_steps += 1

@@ -249,6 +249,43 @@ def test_a_damaged_journal_is_not_changed() -> None:
     assert ({path: node.content for path, node in disk.names.items()}) == {Path("/j"): b"hello\n"}
 
 
+def test_a_line_takes_one_write_and_one_sync() -> None:
+    journal, disk = opened(lines_of(events(2)))
+    for room in (None, 0, None, None):  # also after a disk that was full
+        before, disk.room = disk.n_steps, room
+        if room is None:
+            journal.append({"event": "note"})
+            assert disk.n_steps == before + 2
+        else:
+            with pytest.raises(NotSaved):
+                journal.append({"event": "note"})
+
+
+def test_a_journal_is_closed_if_it_cannot_be_used() -> None:
+    disk = SimulatedDisk()
+    disk.open(Path("/j"), is_new=True).write(lines_of(events(2)))
+    n_open, disk.sync_fails = disk.n_open, True
+    with pytest.raises(OSError, match="Input/output"):
+        Journal(Path("/j"), disk)
+    assert disk.n_open == n_open
+    disk.sync_fails = False
+    Journal(Path("/j"), disk).close()
+    assert disk.n_open == n_open
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_line_that_is_not_an_event_is_refused_with_its_place(place: int) -> None:
+    chain, content, starts = START, b"", []
+    for number in range(3):
+        starts.append(len(content))
+        text = b"nonsense" if number == place else b"{}"
+        chain = hashlib.sha256(chain + text).hexdigest()[:32].encode()
+        content += with_crc(chain + b" " + text) + b"\n"
+    with pytest.raises(DamagedJournal, match="it is not valid JSON") as caught:
+        read_lines(content)
+    assert (caught.value.line, caught.value.byte) == (place + 1, starts[place])
+
+
 def test_the_events_on_the_disk_can_be_read_again() -> None:
     journal, _ = opened(lines_of(events(2)))
     journal.append({"event": "note"})

@@ -40,7 +40,12 @@ def _add_session_options(parser: argparse.ArgumentParser) -> None:
     add("pool", type=Path, metavar="POOL", help="table to label: CSV, Parquet, Arrow, NPZ, ...")
     own = "folder of the session; continued if it has one"
     add("--session", type=folder, required=True, metavar="DIR", help=own)
-    add("--classes", type=two_labels, metavar="A,B", help="the two labels; needed at first")
+    add(
+        "--classes",
+        type=two_labels,
+        metavar="A,B",
+        help="the two labels (needed for a new session)",
+    )
     add("--annotator", metavar="NAME", help="who labels (default: login name)")
     left_out = "column to leave out, such as known labels"
     add("--label", metavar="COLUMN", help=left_out)
@@ -64,7 +69,7 @@ def _add_session_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _label(options: argparse.Namespace) -> None:
-    """Label the rows of a table that tell most; every answer is saved before the next row.
+    """Label the most informative rows of a table; every answer is saved before the next row.
 
     Example: thresher label thresher-demo/clean.csv --label diagnosis --session cells
         --classes benign,malignant
@@ -72,9 +77,12 @@ def _label(options: argparse.Namespace) -> None:
     from thresher.label_sessions.terminal import LabelTerminal  # here, so that --help stays quick
 
     check_web_options(options)
-    annotator = options.annotator or getpass.getuser()
+    annotator = options.annotator or _login_name()
+    say(f"Reading {visible(options.pool)} ...")
     with _session(options) as session:
         say(f"Session: {visible(session.folder)}")
+        for message in session.messages:
+            say(f"Note: {message}.")
         if options.web:
             serve_page(options, session, annotator)
             return
@@ -84,6 +92,13 @@ def _label(options: argparse.Namespace) -> None:
             n_labels = session.progress().n_labels
             say(f"\n{count(n_labels, 'label')} saved in {visible(session.folder)}.")
             raise
+
+
+def _login_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container without users
+        return "annotator"
 
 
 def _session(options: argparse.Namespace) -> "LabelSession":

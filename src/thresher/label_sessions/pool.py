@@ -112,6 +112,16 @@ class SessionPool:
         }
         return [made_from[name] for name in self.feature_names]
 
+    @property
+    def remark(self) -> str | None:
+        """That not every row can be asked about, if so."""
+        if len(self.ids) == self.n_rows:
+            return None
+        return (
+            f"the pool has {self.n_rows:,} rows, of which a random sample of {len(self.ids):,} is "
+            "looked at and can be asked about"
+        )
+
     def row(self, row_id: RowId) -> dict[str, Any]:
         """The values of a row by column, as they stand in the table; of a sparse one, no zeros."""
         return self.cells(self.position(row_id))

@@ -59,7 +59,7 @@ class LabelSession:
     ----------
     folder : where the session lies
     pool : the table: `.columns`, `.n_rows`, `.row(row_id)`
-    messages : what was noticed when the session was opened, such as a torn line; mostly empty
+    messages : what people should know at the start, such as that a line was torn; mostly empty
 
     Examples
     --------
@@ -79,7 +79,7 @@ class LabelSession:
 
     def __init__(self, opened: OpenFolder) -> None:
         self.folder, self.pool = opened.path, opened.pool
-        self.messages = opened.ledger.messages
+        self.messages = (*opened.ledger.messages, *filter(None, [self.pool.remark]))
         self._lock, self._ledger, self._source = opened.lock, opened.ledger, opened.source
         self._changed = threading.Condition(threading.RLock())
         self._dispatcher = Dispatcher(self._ledger, self.pool, self._changed)

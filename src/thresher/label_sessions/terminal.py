@@ -112,8 +112,6 @@ class LabelTerminal:
 
     def run(self) -> None:
         """Ask until there is nothing more to ask, or the annotator quits."""
-        for message in self._session.messages:
-            say(f"Note: {message}")
         while (question := self._next()) is not None:
             self._show(question)
             if not self._answered(question):
