@@ -122,6 +122,16 @@ def test_a_skipped_row_is_left_to_others(tmp_path: Path) -> None:
         assert session.next_question("bob").row_id == row
 
 
+def test_an_undone_row_comes_before_rows_that_others_have_begun(tmp_path: Path) -> None:
+    with make(tmp_path / "s", votes_per_row=2) as session:
+        first, second = answer(session, 2, "bob")
+        assert answer(session, 2, "ann") == [first, second]
+        third = answer(session, 1, "ann")[0]
+        answer(session, 2, "bob")  # the third, and a fourth that needs a vote of ann
+        assert session.retract("ann") == third
+        assert session.next_question("ann").row_id == third
+
+
 def test_a_plan_with_more_votes_opens_rows_again(tmp_path: Path) -> None:
     with make(tmp_path / "s") as session:
         rows = answer(session, 2)

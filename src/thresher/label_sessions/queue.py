@@ -1,5 +1,6 @@
 """Who gets which row: rows in the order of the questions, with leases that expire."""
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Self
@@ -47,10 +48,6 @@ class Leases:
         if lease is not None and lease.row_id == row_id:
             del self.by_annotator[annotator]
 
-    def end_all(self, annotator: str) -> None:
-        """The annotator goes back to an earlier row."""
-        self.by_annotator.pop(annotator, None)
-
     def live(self) -> dict[RowId, list[str]]:
         """The rows that are out, and who has each."""
         now, found = self.clock(), dict[RowId, list[str]]()
@@ -83,29 +80,25 @@ class Queue:
 
     begun: list[RowId]
     fresh: list[RowId]
-    n_may_begin: float
+    n_may_begin: int
 
     @classmethod
     def of(cls, state: SessionState, annotator: str, leased: Mapping[RowId, list[str]]) -> Self:
         """The queue of an annotator, with who has which row on the screen."""
         budget = state.plan.label_budget
         n_begun = len(state.paid) + len(leased.keys() - state.paid)
-        may_begin = float("inf") if budget is None else max(budget - n_begun, 0)
+        n_may_begin = sys.maxsize if budget is None else max(budget - n_begun, 0)
         rows = state.in_order(state.incomplete)
         wanted = [row for row in rows if _is_wanted(state, annotator, row, leased)]
         is_begun = [row in state.paid or row in leased for row in wanted]
         begun = [row for row, begun in zip(wanted, is_begun) if begun]
         fresh = [row for row, begun in zip(wanted, is_begun) if not begun]
-        return cls(begun, fresh, may_begin)
+        return cls(begun, fresh, n_may_begin)
 
     @property
     def rows(self) -> list[RowId]:
         """The rows in the order of the questions: those that are begun are finished first."""
-        return self.begun + (self.fresh[: int(self.n_may_begin)] if self._has_limit else self.fresh)
-
-    @property
-    def _has_limit(self) -> bool:
-        return self.n_may_begin < len(self.fresh)
+        return self.begun + self.fresh[: self.n_may_begin]
 
     def is_short(self, n_ahead: int) -> bool:
         """Whether fewer fresh rows are there than should be."""

@@ -242,7 +242,7 @@ class LabelSession:
     def retract(self, annotator: str, *, request_id: str | None = None) -> RowId | None:
         """Undo the annotator's last vote or skip; its row, or None if there is nothing to undo.
 
-        The row is asked about again.
+        The row is asked about again, at once.
         """
         with self._changed:
             check_name(annotator, "annotator")
@@ -250,10 +250,11 @@ class LabelSession:
             row = self._state.last_of(annotator) if known is None else known.row_id
             if row is None:
                 return None
-            if known is None:
-                self._dispatcher.leases.end_all(annotator)
             event = _event("retract", annotator=annotator, row=row)
-            return self._ledger.request(event, request_id).row_id
+            receipt = self._ledger.request(event, request_id)
+            if known is None:
+                self._dispatcher.leases.give(annotator, row, self.plan.lease_seconds)
+            return receipt.row_id
 
     def note(
         self,
