@@ -1,7 +1,8 @@
 """Tables larger than memory, in folders: a sample is examined, then every row is judged by it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -30,9 +31,17 @@ DISAGREES = "label disagrees with the model"
 
 @dataclass(frozen=True, eq=False)
 class SampledTable(LabeledTable):
-    """A uniform sample of the rows of a folder, and the folder."""
+    """A uniform sample of the rows of a folder, and the folder.
+
+    Parameters
+    ----------
+    pool : the folder, a `ParquetPool`
+    row_numbers : (n,) of the rows of the sample in the folder, ascending
+    id_column : which identifies rows, if one does
+    """
 
     pool: Any = None
+    row_numbers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     id_column: str | None = None
 
     @classmethod
@@ -44,11 +53,11 @@ class SampledTable(LabeledTable):
         request = TableRequest(label=label, id_column=id_column)
         rows = pool.table_at(ids, names)
         table = table_from_arrow(rows, request, path=path, row_numbers=ids, strict=strict)
-        content = {field.name: getattr(table, field.name) for field in fields(LabeledTable)}
+        content = {one.name: getattr(table, one.name) for one in fields(LabeledTable)}
         if ids.size < pool.n_rows:
             said = f"Learned from a uniform sample of {ids.size:,} of {pool.n_rows:,} rows."
             content["remarks"] = (*table.remarks, said)
-        return cls(**content, pool=pool, id_column=id_column)
+        return cls(**content, pool=pool, row_numbers=ids, id_column=id_column)
 
 
 def tables_of_folder(pool: ParquetPool, names: list[str]) -> Iterator[tuple[NDArray[Any], Any]]:
@@ -142,15 +151,16 @@ class RowJudge:
         codes = self._codes(part, place)
         scores, numbers = self.signs(self._rows(part, row_numbers), np.where(codes, 1.0, -1.0))
         trust, suspicion = self.trust(numbers), 1 - self.trust_in_label(numbers)
-        self._keep_sample(row_numbers, trust, suspicion)
-        reason = np.where(numbers[2] > 0, DISAGREES, STEERS)
+        reason = np.where(numbers[2] > 0, DISAGREES, STEERS).astype(object)
+        self._keep_sample(row_numbers, trust, suspicion, reason)
+        reason[suspicion < SUSPECT] = ""
         return {
             "id": ids,
             "label": classifier.classes_[codes],
             "predicted": classifier.classes_[(scores > 0).astype(np.intp)],
             "trust": trust.round(6),
             "suspicion": suspicion.round(6),
-            "reason": np.where(suspicion >= SUSPECT, reason, ""),
+            "reason": reason,
         }
 
     def _codes(self, part: Any, place: Any) -> NDArray[np.intp]:
@@ -182,18 +192,15 @@ class RowJudge:
         return rows.toarray() if is_sparse(rows) else rows
 
     def _keep_sample(
-        self, row_numbers: NDArray[np.int64], trust: FloatArray, suspicion: FloatArray
+        self, row_numbers: NDArray[np.int64], trust: FloatArray, suspicion: FloatArray, reason: Any
     ) -> None:
         """Put what the audit itself found in place of the rules, for the rows of the sample."""
-        sampled = self._sample_ids
+        sampled = self._table.row_numbers
         start, stop = np.searchsorted(sampled, [row_numbers[0], row_numbers[-1] + 1])
         places = sampled[start:stop] - row_numbers[0]
         trust[places] = self.audit.findings.classifier.row_weights_[start:stop]
         suspicion[places] = self.audit.suspicions.suspicion[start:stop]
-
-    @cached_property
-    def _sample_ids(self) -> NDArray[np.int64]:
-        return self._table.pool.sample_ids(SAMPLE_ENTRIES)
+        reason[places] = [self.audit.reason(row) for row in range(start, stop)]
 
 
 def save_rows_of_folder(audit: Audit, path: Path, *, raw_csv: bool = False) -> str:
@@ -246,17 +253,11 @@ def _cells(values: NDArray[Any], raw_csv: bool) -> Any:
     return safe.take(encoded.indices)
 
 
-class _naming:
+@contextmanager
+def _naming(pool: ParquetPool, row: int) -> Iterator[None]:
     """Refusals inside are those of the part of a pool that holds a row."""
-
-    def __init__(self, pool: ParquetPool, row: int) -> None:
-        self._pool, self._row = pool, row
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: Any, error: BaseException | None, _trace: Any) -> None:
-        if isinstance(error, (Refusal, UnreadableTable)):
-            path, name = self._pool.part_with(self._row)
-            advice = error.advice if isinstance(error, Refusal) else "correct it"
-            raise UnreadablePart(path, name, str(error), advice) from error
+    try:
+        yield
+    except (Refusal, UnreadableTable) as error:
+        advice = error.advice if isinstance(error, Refusal) else "correct it"
+        raise UnreadablePart(*pool.part_with(row), str(error), advice) from error

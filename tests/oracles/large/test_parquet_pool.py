@@ -144,6 +144,20 @@ def test_a_draw_without_a_band_reads_part_of_the_files(tmp_path: Path) -> None:
     assert pool.n_bytes - before < (tmp_path / "part-000.parquet").stat().st_size / 3
 
 
+def test_empty_files_are_passed_over(folder: Path) -> None:
+    rows, labels = rows_and_labels(600)
+    for name in ("part-000-empty.parquet", "part-999.parquet"):
+        pq.write_table(as_table(rows, labels).slice(0, 0), folder / name)
+    draw = ParquetPool(folder).draw(DrawRequest(n_rows=1000, band=NARROW))
+    assert draw.ids.tolist() == np.flatnonzero(np.abs(rows @ NORMAL) <= 0.4).tolist()
+
+
+def test_a_pool_without_rows_is_refused(tmp_path: Path) -> None:
+    pq.write_table(as_table(*rows_and_labels(3)).slice(0, 0), tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match="no rows"):
+        ParquetPool(tmp_path)
+
+
 def test_folders_named_by_key_and_value_are_columns(tmp_path: Path) -> None:
     rows, labels = rows_and_labels(60)
     for year in (2024, 2025):

@@ -65,6 +65,8 @@ class LargePool(ABC):
         self.n_features = len(self.feature_names)
         self.block_starts: IdArray = np.cumsum([0, *block_rows], dtype=np.int64)
         self.n_rows = int(self.block_starts[-1])
+        if not self.n_rows:
+            raise ValueError("the pool has no rows")
         self._seed = seed_from(random_state)
         self._n_places = check_count(n_places, "n_places")
         self._sample_rows = None if sample_rows is None else check_count(sample_rows, "sample_rows")

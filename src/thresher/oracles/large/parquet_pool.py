@@ -132,7 +132,8 @@ class ParquetPool(LargePool):
             for name in set(columns).intersection(file.keys):
                 value = arrow().scalar(self._key_kinds[name](file.keys[name]))
                 table = table.append_column(name, arrow().repeat(value, table.num_rows))
-            yield start, table
+            if table.num_rows:  # row groups can be empty
+                yield start, table
             start += table.num_rows
         if start != stop:
             raise ValueError("another number of rows than before")
