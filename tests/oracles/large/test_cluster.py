@@ -33,12 +33,13 @@ ASKED: dict[str, Any] = {
     "label_budget": 120,
     "random_state": 0,
 }
+HINGE: dict[str, Any] = {"final_fit": "hinge", "random_state": 0}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("pool")
-    write_folder(place, n_rows=6000, file_rows=1000, group_rows=250)
+    write_folder(place, n_rows=6000, file_rows=1000, group_rows=500)
     return place
 
 
@@ -69,10 +70,10 @@ def pool_of(folder: Path) -> DaskPool:
 @pytest.mark.parametrize("n_workers", [2, 4])
 def test_several_processes_give_the_bits_of_one(folder: Path, n_workers: int) -> None:
     alone = learned_from(ParquetPool(folder))
-    plain = HalfspaceClassifier(2, 0.02, random_state=0).fit(ParquetPool(folder), "answer")
+    plain = HalfspaceClassifier(2, 0.02, **HINGE).fit(ParquetPool(folder), "answer")
     with cluster_of(n_workers):
         together = learned_from(pool_of(folder))
-        fitted = HalfspaceClassifier(2, 0.02, random_state=0).fit(pool_of(folder), "answer")
+        fitted = HalfspaceClassifier(2, 0.02, **HINGE).fit(pool_of(folder), "answer")
     assert np.array_equal(alone.halfspace_, together.halfspace_)
     assert alone.n_draws_ == together.n_draws_
     assert np.array_equal(plain.coef_, fitted.coef_)
@@ -102,11 +103,13 @@ class Killer(threading.Thread):
 
 
 def test_a_worker_that_is_killed_costs_time_only(folder: Path) -> None:
-    expected = learned_from(ParquetPool(folder)).halfspace_
-    n_killed = 0
+    expected, n_killed = learned_from(ParquetPool(folder)).halfspace_, 0
     with cluster_of(2) as client:
+        start = time.monotonic()
+        assert np.array_equal(learned_from(pool_of(folder)).halfspace_, expected)
+        usual = time.monotonic() - start
         for position in range(N_POSITIONS):
-            killer = Killer(client, delay=0.02 + 0.04 * position)
+            killer = Killer(client, delay=usual * (position + 0.5) / (N_POSITIONS + 1))
             killer.start()
             start = time.monotonic()
             found = learned_from(pool_of(folder)).halfspace_
