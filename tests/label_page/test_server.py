@@ -121,19 +121,32 @@ def test_a_silent_connection_is_closed(page: Served, first: bytes) -> None:
         assert time.monotonic() - started < SHORT + 1
 
 
+def form_head(page: Served, length: str) -> bytes:
+    """The head of a form that someone sends who is signed in."""
+    _, cookie = page.site.accounts.exchange(page.site.accounts.new_owner_link("owner")) or ("", "")
+    signed_in = f"Cookie: thresher-test={cookie}"
+    return head(page.port, FORM, f"Origin: {page.site.address}", signed_in, length)
+
+
 @pytest.mark.parametrize("length", ["Content-Length: 40", "Transfer-Encoding: chunked"])
 def test_a_form_that_does_not_arrive_is_given_up(page: Served, length: str) -> None:
+    with closing(connect(page.port)) as client:
+        client.sendall(form_head(page, length))
+        assert status(everything(client)) == 408
+
+
+def test_a_form_of_a_stranger_is_refused_before_it_arrives(page: Served) -> None:
     port = page.port
     with closing(connect(port)) as client:
-        client.sendall(head(port, FORM, f"Origin: http://127.0.0.1:{port}", length))
-        assert status(everything(client)) == 408
+        ours = f"Origin: http://127.0.0.1:{port}"
+        client.sendall(head(port, FORM, ours, "Content-Length: 40"))
+        assert status(everything(client)) == 401
 
 
 def test_an_endless_form_is_cut_off(page: Served) -> None:
     port = page.port
     with closing(connect(port)) as client:
-        chunked = "Transfer-Encoding: chunked"
-        client.sendall(head(port, FORM, f"Origin: http://127.0.0.1:{port}", chunked))
+        client.sendall(form_head(page, "Transfer-Encoding: chunked"))
         with pytest.raises(OSError):
             for _ in range(10_000):
                 client.sendall(b"400\r\n" + b"a" * 1024 + b"\r\n")

@@ -34,8 +34,22 @@ def create_app(site: Site, origins: frozenset[str], limits: Limits | None = None
     origins : addresses under which the page may be used, such as http://127.0.0.1:8700
     limits : sizes, rates and deadlines
     """
+    handlers = {PageError: render_error, HTTPException: _render_http_error, Exception: _render_bug}
+    app = Starlette(routes=_routes(site), exception_handlers=handlers)
+    app.router.redirect_slashes = False
+    return Guard(
+        app,
+        origins=origins,
+        accounts=site.accounts,
+        cookie_name=site.cookie_name,
+        limits=limits or Limits(),
+    )
+
+
+def _routes(site: Site) -> list[Route]:
+    """Every address, and who may use it: everyone who is signed in, or the owner."""
     answering, overview, entrance = Answering(site), Overview(site), Entrance(site)
-    routes = [
+    return [
         Route("/", answering.label),
         Route("/vote", answering.vote, methods=["POST"]),
         Route("/skip", answering.skip, methods=["POST"]),
@@ -52,16 +66,6 @@ def create_app(site: Site, origins: frozenset[str], limits: Limits | None = None
         Route("/welcome", entrance.welcome),
         Route("/static/{name}", static),
     ]
-    handlers = {PageError: render_error, HTTPException: _render_http_error, Exception: _render_bug}
-    app = Starlette(routes=routes, exception_handlers=handlers)
-    app.router.redirect_slashes = False
-    return Guard(
-        app,
-        origins=origins,
-        accounts=site.accounts,
-        cookie_name=site.cookie_name,
-        limits=limits or Limits(),
-    )
 
 
 class Entrance:

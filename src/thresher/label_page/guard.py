@@ -111,26 +111,28 @@ class Guard:
                 MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
-        state = scope.setdefault("state", {})
+        answer = self._app
         try:
-            self._check_sizes(scope)
-            headers = Headers(scope=scope)
-            self._check_host(headers)
-            state["account"] = account = self._account(headers)
-            self._check_rate(scope, account)
-            if scope["method"] in WRITING:
-                self._check_origin(headers)
-                state["form"] = await self._read_form(headers, receive)
-            elif scope["method"] not in READING:
-                raise Refused(405, "this page knows GET and POST only", allow="GET, HEAD, POST")
+            await self._admit(scope, receive)
         except Refused as refused:
-            headers_of_refusal = {"connection": "close", **refused.headers}
-            response = PlainTextResponse(
-                f"{refused.reason}\n", status_code=refused.status, headers=headers_of_refusal
-            )
-            await response(scope, receive, send_guarded)
-            return
-        await self._app(scope, receive, send_guarded)
+            headers = {"connection": "close", **refused.headers}
+            answer = PlainTextResponse(f"{refused.reason}\n", refused.status, headers)
+        await answer(scope, receive, send_guarded)
+
+    async def _admit(self, scope: Scope, receive: Receive) -> None:
+        """Check a request, and put into its state what is known about it."""
+        self._check_sizes(scope)
+        headers, state = Headers(scope=scope), scope.setdefault("state", {})
+        self._check_host(headers)
+        state["account"] = account = self._account(headers)
+        self._check_rate(scope, account)
+        if scope["method"] in WRITING:
+            self._check_origin(headers)
+            if account is None:  # before anything is read
+                raise Refused(401, "not signed in: use your personal link")
+            state["form"] = await self._read_form(headers, receive)
+        elif scope["method"] not in READING:
+            raise Refused(405, "this page knows GET and POST only", allow="GET, HEAD, POST")
 
     def _check_sizes(self, scope: Scope) -> None:
         if len(scope["query_string"]) + len(scope["path"]) > self._limits.query_bytes:

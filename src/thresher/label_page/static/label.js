@@ -52,6 +52,11 @@
     document.querySelector("main").setAttribute("aria-busy", "true");
     try {
       const answer = await persist(address, body);
+      if (answer.status === 401) {
+        sending = false;
+        location.reload(); // the page says what to do
+        return;
+      }
       if (answer.redirected && new URL(answer.url).pathname !== location.pathname) {
         sending = false;
         location.assign(answer.url);
