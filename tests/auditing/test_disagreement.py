@@ -7,8 +7,9 @@ import pytest
 from scipy.special import expit
 
 from thresher.auditing import forest
-from thresher.auditing.disagreement import look_at_labels, wrong_labels
+from thresher.auditing.disagreement import look_at_labels
 from thresher.auditing.duplicates import counts_of, equal_rows, repeated
+from thresher.auditing.wrong_labels import wrong_labels
 
 N = 1000
 NOTHING, ONCE = np.zeros((N, 0)), np.ones(N)

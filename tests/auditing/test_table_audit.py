@@ -15,8 +15,9 @@ import thresher
 from estimators.small import examine_quickly
 from thresher import auditing
 from thresher.auditing import forest
-from thresher.auditing.disagreement import View, WrongLabels
+from thresher.auditing.disagreement import View
 from thresher.auditing.verdict import weigh
+from thresher.auditing.wrong_labels import WrongLabels
 
 N, D = 240, 5
 COLUMNS = [f"c{j}" for j in range(D)]
@@ -26,14 +27,15 @@ FLIPPED, ABSURD = np.arange(8), 100
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
     monkeypatch.setattr(auditing, "examine", examine_quickly)
-    monkeypatch.setattr(forest, "N_TREES", 30)
+    monkeypatch.setattr(forest, "N_TREES", 20)
 
 
 def table() -> tuple[np.ndarray, np.ndarray]:
     """A clear rule; the first labels are wrong, one value is absurd, and two rows are equal."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N, D))
-    X[:, 0] += 2 * np.sign(X[:, 0])
+    X[:, 0] += 0.3 * np.sign(X[:, 0])
+    X[FLIPPED, 0] += 2 * np.sign(X[FLIPPED, 0])
     X[60] = X[61]
     y = np.where(X[:, 0] > 0, "yes", "no")
     y[FLIPPED] = np.where(y[FLIPPED] == "yes", "no", "yes")
@@ -45,7 +47,7 @@ def table() -> tuple[np.ndarray, np.ndarray]:
 def found():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(auditing, "examine", examine_quickly)
-        patch.setattr(forest, "N_TREES", 30)
+        patch.setattr(forest, "N_TREES", 20)
         X, y = table()
         frame = pd.DataFrame(X, columns=COLUMNS, index=[f"r{i}" for i in range(N)])
         yield SimpleNamespace(X=frame, y=pd.Series(y, frame.index), audit=thresher.audit(frame, y))

@@ -4,7 +4,8 @@ table_audit.py   audit, Audit: everything that is suspicious about a table
 frames.py        data frames and arrays, in and out
 examination.py   examine: learns from a table, and what is proven about it
 disagreement.py  how likely labels are wrong, by models that have not seen them
-forest.py        what trees say about rows that they have not seen
+forest.py        what trees say about rows that they have not seen; wrong_labels.py: what that
+                 means for labels
 data_errors.py   values that are wrong whatever the label; tails.py: far outside of the others;
                  combinations.py: what does not go together, such as swapped columns
 duplicates.py    rows that stand in the table more than once

@@ -6,52 +6,24 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import minimize
-from scipy.special import expit, logit
+from scipy.special import logit
 from scipy.stats import rankdata
-from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedGroupKFold
 
-from thresher.auditing.forest import held_out_share
+from thresher.auditing.forest import held_out_share, isolation_depth
 from thresher.auditing.suspects import Places
+from thresher.auditing.wrong_labels import PROBABLE, WrongLabels, wrong_labels
 from thresher.estimators.trust import weighted_error
 from thresher.validation import FloatArray, Rows, is_sparse
 
 N_FOLDS = 5
-N_ISOLATING = 100  # trees that say how unusual a row is
 INVERSE_PENALTY = 0.3  # C of the logistic regression: columns are scaled
 MOST_CERTAIN = 12.0  # log odds
 CORE = 0.9  # of each class, that models learn from: the least unusual rows
 LEAST_WEIGHT = 1e-3  # of the other rows, so that no fold loses a class
-PROBABLE = 0.5  # from there on, a label is rather wrong than right
 MIN_LEAF = 3  # rows that are alike, in trees that say which are
 MIN_ALIKE = 10  # rows that are probably wrong, from which on others are compared with them
-# Of the fit below, in rows: what an assumed wrong label costs, and a coefficient's square.
-COST_OF_WRONG, COST_OF_STEEPNESS, COST_OF_SIGNS = 20.0, 0.01, 1.0
-STEEPEST, STRONGEST, RAREST = 10.0, 6.0, -9.0
-
-
-@dataclass(frozen=True, eq=False)
-class WrongLabels:
-    """How likely each label is wrong, given what models say that have not seen it.
-
-    Parameters
-    ----------
-    probability : (n,) for each row
-    evidence : by how much the log-likelihood of all labels grows when some may be wrong
-    """
-
-    probability: FloatArray
-    evidence: float
-
-    def in_order_of(self, alike: FloatArray) -> "WrongLabels":
-        """What exceeds ½ shrinks in rows that are unlike others with wrong labels.
-
-        Planted rows are often alike, so those that are come first.
-        """
-        beyond = np.maximum(self.probability - PROBABLE, 0.0)
-        return replace(self, probability=self.probability - (1 - alike) ** 2 * beyond)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,11 +95,11 @@ def look_at_labels(
 
 
 def _alike(rows: Rows, signs: FloatArray, view: View, seed: int) -> FloatArray:
-    """How much each row is like those whose labels are probably wrong, by trees that have not seen
-    it; 1 for all where there are few such rows."""
+    """How much each row is like those whose labels are probably wrong, from 0 to 1, by trees that
+    have not seen it; 0 for all where there are few such rows."""
     is_wrong = view.by_signs.probability > PROBABLE
     if is_wrong.sum() < MIN_ALIKE:
-        return np.ones(signs.size)
+        return np.zeros(signs.size)
     labels = signs[:, np.newaxis]
     labeled = (sp if is_sparse(rows) else np).hstack([rows, labels])
     each = np.arange(signs.size)  # copies of a row with a wrong label are alike
@@ -137,8 +109,7 @@ def _alike(rows: Rows, signs: FloatArray, view: View, seed: int) -> FloatArray:
 
 def _oddness(rows: Rows, signs: FloatArray, seed: int) -> FloatArray:
     """The rank of each row within its class by how unusual it is, from 0 to 1."""
-    forest = IsolationForest(n_estimators=N_ISOLATING, random_state=seed).fit(rows)
-    scores, odd = -forest.score_samples(rows), np.empty(signs.size)
+    scores, odd = -isolation_depth(rows, seed), np.empty(signs.size)
     for sign in (-1.0, 1.0):
         own = signs == sign
         odd[own] = rankdata(scores[own]) / (own.sum() + 1)
@@ -167,67 +138,3 @@ def _linear_scores(rows: Rows, signs: Any, weights: FloatArray, splits: Any) -> 
             model.fit(rows[train], signs[train], sample_weight=weights[train])
             scores[test] = model.decision_function(rows[test])
     return np.clip(scores, -MOST_CERTAIN, MOST_CERTAIN)
-
-
-def wrong_labels(
-    scores: FloatArray, signs: FloatArray, gate: FloatArray, counts: FloatArray
-) -> WrongLabels:
-    """How likely each label is wrong, given held-out scores.
-
-    The true label is the second one with probability p = 1/(1 + exp(−a·score − b)). The label in
-    the table is wrong with probability f = 1/(1 + exp(−c − gate·d)), where c depends on the true
-    label. All of it is fitted to the labels in the table. Labels that contradict large scores more
-    often than a logistic curve allows make f large; near the boundary, where both labels occur
-    naturally, nothing is learned about f.
-
-    Parameters
-    ----------
-    scores : (n,) log odds of the second class
-    signs : (n,) of -1 and +1
-    gate : (n, k) signs of a wrong label, from 0 to 1
-    counts : (n,) how much each row counts
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> scores = rng.normal(0, 3, 1000)
-    >>> signs = np.where(rng.random(1000) < expit(scores), 1.0, -1.0)
-    >>> surest = np.argsort(-np.abs(scores))[:20]
-    >>> nothing, counts = np.zeros((1000, 0)), np.ones(1000)
-    >>> int((wrong_labels(scores, signs, nothing, counts).probability > 0.5).sum())
-    0
-    >>> signs[surest] *= -1
-    >>> found = wrong_labels(scores, signs, nothing, counts)
-    >>> bool(found.probability[surest].min() > 0.9)
-    True
-    """
-    is_up, n_gates = signs > 0, gate.shape[1]
-
-    def parts(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The probability of the second label before and after some became wrong, and of wrong."""
-        slope, offset, from_down, from_up = values[:4]
-        true_up = expit(slope * scores + offset)
-        wrong_up = (1 - true_up) * expit(from_down + gate @ values[4:])
-        wrong_down = true_up * expit(from_up + gate @ values[4:])
-        wrong = np.where(is_up, wrong_up, wrong_down)
-        right = np.where(is_up, true_up - wrong_down, 1 - true_up - wrong_up)
-        return wrong, np.maximum(wrong + right, 1e-12)
-
-    def loss(values: FloatArray) -> float:
-        _, seen = parts(values)
-        assumed = expit(values[2] + gate @ values[4:]) + expit(values[3] + gate @ values[4:])
-        return float(
-            -counts @ np.log(seen)
-            + COST_OF_WRONG * (counts @ assumed) / signs.size
-            + COST_OF_STEEPNESS * values[0] ** 2
-            + COST_OF_SIGNS * values[4:] @ values[4:]
-        )
-
-    start = np.r_[0.5, 0.0, -3.0, -3.0, np.zeros(n_gates)]
-    bounds = [(0, STEEPEST), (None, None), *[(RAREST, 0)] * 2, *[(0, STRONGEST)] * n_gates]
-    found = minimize(loss, start, method="L-BFGS-B", bounds=bounds)
-    wrong, seen = parts(found.x)
-    fixed = [*bounds[:2], (RAREST, RAREST), (RAREST, RAREST), *[(0, 0)] * n_gates]
-    start = np.r_[found.x[:2], RAREST, RAREST, np.zeros(n_gates)]
-    without = minimize(loss, start, method="L-BFGS-B", bounds=fixed)
-    return WrongLabels(wrong / seen, float(without.fun - found.fun))
