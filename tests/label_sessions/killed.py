@@ -62,7 +62,8 @@ def kill_one(folder: Path, number: int, delay: float) -> list[str]:
 
 def main() -> None:
     folder, n_kills = Path(sys.argv[1]), int(sys.argv[2])
-    quickly = {"noise_rate": 0, "batch_size": 40}  # whatever is quick to open
+    # Quick to open, and with a budget that is never spent: without one, a session ends by itself.
+    quickly = {"noise_rate": 0, "batch_size": 40, "label_budget": len(X)}
     LabelSession.create(folder, X, classes=["no", "yes"], random_state=0, **quickly).close()
     rng, lost, acknowledged = random.Random(0), 0, []
     for number in range(n_kills):

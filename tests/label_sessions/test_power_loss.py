@@ -1,7 +1,7 @@
 """Nothing acknowledged is lost when the power fails, the disk fills up, or a sync fails.
 
 Every operation on the disk is a place where the power can fail, and every state that the disk can
-then be in is tried. The same search finds the loss in five broken variants, so it can fail.
+then be in is tried. The same search finds the loss in six broken variants, so it can fail.
 """
 
 from __future__ import annotations
