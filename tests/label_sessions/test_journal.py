@@ -8,6 +8,8 @@ import zlib
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from label_sessions.simulated_disk import SimulatedDisk
 from thresher.errors import DamagedJournal, NotSaved
@@ -196,6 +198,25 @@ def test_what_json_cannot_hold_is_not_written() -> None:
         journal.append({"event": "note", "value": float("nan")})
     assert journal.append(events(2)[1]) == 2
     assert read_lines(disk.read(Path("/j"))).events == events(2)
+
+
+PIECES = st.one_of(
+    st.binary(max_size=60),
+    st.sampled_from([*lines(), b"\n", b" ", b"0" * 32, b"{}", b"\0" * 50]),
+    st.builds(lambda line, n: line[:n], st.sampled_from(lines()), st.integers(0, 150)),
+)
+
+
+@given(st.lists(PIECES, max_size=8).map(b"".join))
+def test_whatever_a_file_holds_it_is_read_or_refused(content: bytes) -> None:
+    try:
+        reading = read_lines(content)
+    except DamagedJournal as error:
+        good = content[: error.byte]
+        assert read_lines(good).end.n_lines == error.line - 1
+    else:
+        whole = lines_of(reading.events)
+        assert content == whole[: len(whole) - reading.lacks_newline] + reading.torn
 
 
 # -- a journal that is open ------------------------------------------------------------------------
