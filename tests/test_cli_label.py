@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -215,3 +221,44 @@ def test_the_examples_run_after_the_demo(mail, type_keys):
         done = type_keys(mail, "1 2 1 2 1 q", verb.example.removeprefix("thresher "))
         assert (done.returncode, done.stderr) == (0, ""), verb.example
     assert (mail / "cells.json").exists()
+
+
+@pytest.mark.slow
+def test_ctrl_c_in_a_real_terminal_costs_nothing(mail):
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "thresher", *START.split()]
+    process = subprocess.Popen(
+        command, cwd=mail, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        for n_labels, key in enumerate(b"121", start=1):
+            wait_for(process, "quit: ")
+            os.write(ours, bytes([key]))
+            wait_until(lambda n=n_labels: len(read_folder(mail / "s").labels) == n)
+        wait_for(process, "quit: ")
+        process.send_signal(signal.SIGINT)
+        told, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        os.close(ours)
+        os.close(theirs)
+    assert (process.returncode, said) == (130, "thresher: interrupted\n")
+    assert "3 labels saved in s." in told
+    assert len(read_folder(mail / "s").labels) == 3
+
+
+def wait_for(process: subprocess.Popen[str], text: str) -> None:
+    told = ""
+    while not told.endswith(text):
+        character = process.stdout.read(1)
+        assert character, told
+        told += character
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if holds():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it never came true")

@@ -94,6 +94,16 @@ def test_a_torn_line_is_dropped(tmp_path: Path, written: bytes) -> None:
     assert votes_in((folder / "journal.txt").read_bytes()) == votes_in(written)
 
 
+def test_a_line_whose_end_alone_reached_the_disk_is_dropped(tmp_path: Path, written: bytes) -> None:
+    *lines, last = written.splitlines(keepends=True)
+    half = len(last) // 2
+    folder = folder_with(tmp_path, b"".join(lines) + b"\0" * half + last[half:])
+    with pytest.raises(DamagedJournal, match=f"line {len(lines) + 1},"):
+        read_folder(folder)
+    assert repair(folder).dropped == [(len(lines) + 1, len(b"".join(lines)))]
+    assert votes_in((folder / "journal.txt").read_bytes()) == votes_in(b"".join(lines))
+
+
 def test_lines_in_another_order_or_twice_are_saved_once(tmp_path: Path, written: bytes) -> None:
     lines = written.splitlines(keepends=True)
     folder = folder_with(tmp_path, b"".join([*lines, *lines[::-1]]))
