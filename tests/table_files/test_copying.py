@@ -20,6 +20,7 @@ KEPT = np.array([True, False, True])
         ("a,y\n1.50,no\n2,yes\n 3,no\n", "a,y\n1.50,no\n 3,no\n"),
         ('a,y\n"x, ""y""",no\n2,yes\n\n"two\nlines",no\n', None),
         ("a;y\n1,5;no\n2,5;yes\n3,5;no\n", "a;y\n1,5;no\n3,5;no\n"),
+        ("sep=;\na;y\n1;no\n2;yes\n3;no\n", "a;y\n1;no\n3;no\n"),
         ("a,y\r\n1,no\r\n2,yes\r\n3,no\r\n", "a,y\n1,no\n3,no\n"),
     ],
 )

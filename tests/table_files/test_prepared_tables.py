@@ -18,7 +18,7 @@ import pytest
 from table_files.written import WRITERS
 from thresher.errors import UnreadableTable
 from thresher.preparation import Numbers, TablePreparation
-from thresher.table_files import LabeledTable, prepare_table, read_table
+from thresher.table_files import LabeledTable, copy_rows, prepare_table, read_table
 
 
 def dense(X: Any) -> Any:
@@ -37,6 +37,23 @@ def test_a_table_of_complete_numbers_needs_no_preparation(name: str, tmp_path: P
     assert (table.feature_names, table.label_name) == (strict.feature_names, strict.label_name)
     np.testing.assert_array_equal(dense(table.X), dense(strict.X))
     np.testing.assert_array_equal(table.y, strict.y)
+
+
+@pytest.mark.parametrize("name", ["t.npz", "t.svm"])
+def test_missing_values_of_files_of_numbers_are_filled_in(name: str, tmp_path: Path) -> None:
+    X, y = np.array([[1.0, 5.0], [np.nan, 2.0], [3.0, 1.0], [5.0, 4.0]]), [0, 1, 1, 0]
+    if name == "t.npz":
+        np.savez(tmp_path / name, X=X, y=y, feature_names=["1", "2"])
+    else:
+        lines = [f"{label} 1:{a} 2:{b}" for label, (a, b) in zip(y, X.tolist())]
+        (tmp_path / name).write_text("\n".join(lines))
+    table = prepare_table(tmp_path / name)
+    assert table.feature_names == ["1", "2", "1 is missing"]
+    assert dense(table.X)[1].tolist() == [3.0, 2.0, 1.0]
+    again = prepare_table(tmp_path / name, preparation=table.preparation)
+    np.testing.assert_array_equal(dense(again.X), dense(table.X))
+    copy_rows(tmp_path / name, np.array([False, True, True, False]), tmp_path / "kept.csv")
+    assert (tmp_path / "kept.csv").read_text().splitlines()[1] == "nan,2.0,1"
 
 
 @pytest.mark.parametrize("name", WRITERS)

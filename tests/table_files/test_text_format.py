@@ -22,6 +22,9 @@ FORMATS: dict[str, tuple[str | bytes, TextFormat]] = {
     "thousands only": ("a;y\n1.234;p\n", TextFormat(";", ".", "utf-8")),
     "quoted decimal commas": ('a,y\n"1,5",p\n"2,5",n\n', TextFormat(",", ",", "utf-8")),
     "quoted thousands": ('a,y\n"1,500",p\n"2,500",n\n', USUAL),
+    "three decimals": ("a;y\n0,126;p\n1,234;n\n", TextFormat(";", ",", "utf-8")),
+    "a line that names it": ("sep=;\na, b;y\n1,5;p\n", TextFormat(";", ",", "utf-8")),
+    "a tab in that line": ("\ufeffsep=\t\r\na\ty\r\n1\tp\r\n", TextFormat("\t", ".", "utf-8")),
     "tabs": ("a\ty\n1\tp\n", TextFormat("\t", ".", "utf-8")),
     "pipes": ("a|b|y\n1|2,5|p\n", TextFormat("|", ",", "utf-8")),
     "commas in names": ("a, b;y\n1;p\n2;n\n", TextFormat(";", ".", "utf-8")),
@@ -50,6 +53,16 @@ def test_a_format_is_recognized(name: str, tmp_path: Path) -> None:
     assert recognized(tmp_path / "t.csv", TextFormat(), ",") == expected
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(data))
     assert recognized(tmp_path / "t.csv.gz", TextFormat(), ",") == expected
+
+
+def test_a_line_that_names_the_separator_is_not_part_of_the_table(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("sep=;\na;y\n1,5;p\n;n\n2,5;p\n")
+    table = prepare_table(tmp_path / "t.csv")
+    assert table.feature_names == ["a", "a is missing"]
+    assert table.X[:, 0].tolist() == [1.5, 2.0, 2.5]
+    (tmp_path / "t.csv").write_text("sep=;\na;y\n1,5;p\n1;2;n\n")
+    with pytest.raises(UnreadableTable, match="has 3 cells on line 4 but 2 columns"):
+        prepare_table(tmp_path / "t.csv")
 
 
 def test_what_is_given_is_not_recognized(tmp_path: Path) -> None:

@@ -34,12 +34,12 @@ def _columns(preparation: TablePreparation) -> str:
         for column, width in zip(shown, WIDTHS)
     ]
     more = f"\nand {n_others - MAX_LINES:,} more" if n_others > MAX_LINES else ""
-    text = textwrap.indent(f"{format_columns(short, gap=1)}{more}", "  ")
+    lines = [textwrap.indent(f"{format_columns(short, gap=1)}{more}", "  ")] if n_others else []
     if n_plain:
-        text += f"\n{count(n_plain, 'column')} of complete numbers."
+        lines.append(f"{count(n_plain, 'column')} of complete numbers.")
     if ids := [column.name for column in preparation.left_out if column.reason == IDS]:
-        text += f"\nTo name rows by {ids[0]!r}, pass --id-column {shlex.quote(ids[0])}."
-    return text
+        lines.append(f"To name rows by {ids[0]!r}, pass --id-column {shlex.quote(ids[0])}.")
+    return "\n".join(lines)
 
 
 def preparation_table(preparation: TablePreparation) -> list[Column]:

@@ -351,8 +351,9 @@ def _finite(rows: Rows, X: Any, estimator: Any) -> Rows:
     raise ValueError(
         f"Input X contains NaN or infinity in {count(j.size, 'cell')}; by column: "
         f"{_summary(j, X)}; the first is X[{i[0]}, {j[0]}] = {rows[i[0], j[0]]}. "
-        f"{type(estimator).__name__} does not accept missing values: impute them, or drop those "
-        "rows"
+        f"{type(estimator).__name__} does not accept missing values. Fill them in: "
+        "make_pipeline(SimpleImputer(strategy='median', add_indicator=True), "
+        f"{type(estimator).__name__}())"
     )
 
 

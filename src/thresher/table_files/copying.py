@@ -15,9 +15,9 @@ from thresher.files import replacing
 from thresher.table_files.arrow_cells import arrow
 from thresher.table_files.arrow_tables import BatchFile
 from thresher.table_files.delimited import CsvFile
-from thresher.table_files.reading import BATCH_FILES, read_table
+from thresher.table_files.reading import BATCH_FILES, read_numbers
 from thresher.table_files.table import TableRequest
-from thresher.table_files.text_format import TextFormat, opened_text, recognized
+from thresher.table_files.text_format import TextFormat, names_separator, opened_text, recognized
 from thresher.validation import is_sparse
 
 
@@ -58,6 +58,8 @@ def copy_rows(
         form = recognized(path, text_format or TextFormat(), kind.usual_separator)
         separator = form.separator or kind.usual_separator
         with opened_text(path, form.encoding or "utf-8") as file:
+            if names_separator(path, form.encoding or "utf-8"):
+                file.readline()
             records = filter(None, csv.reader(file, delimiter=separator))
             head = [name.lstrip("\ufeff") for name in next(records)]
             _write(out, head, compress(records, is_kept), separator)
@@ -109,7 +111,7 @@ def _batches(file: Any, is_kept: NDArray[np.bool_]) -> tuple[list[str], Iterator
 
 
 def _numbers(path: Path, is_kept: NDArray[np.bool_]) -> tuple[list[str], Iterator[Any]]:
-    table = read_table(path)
+    table = read_numbers(path)
     rows = table.X[np.flatnonzero(is_kept)]
     labels = np.asarray(table.y)[is_kept].tolist()
     cells = (rows[[i]].toarray()[0] if is_sparse(rows) else rows[i] for i in range(len(labels)))

@@ -12,7 +12,7 @@ from thresher.preparation.cells import MISSING
 from thresher.table_files.arrow_cells import arrow, own_errors
 from thresher.table_files.arrow_tables import BatchFile
 from thresher.table_files.table import Refusal, TableRequest
-from thresher.table_files.text_format import opened, opened_text
+from thresher.table_files.text_format import names_separator, opened, opened_text
 from thresher.wording import count, quoted
 
 BLOCK = 2**21  # bytes parsed at once, unless the first rows are longer; some blocks are read ahead
@@ -40,6 +40,7 @@ class CsvFile(BatchFile):
         self.delimiter = form.separator or self.usual_separator
         self.encoding = form.encoding or "utf-8"
         self._has_decimal_commas = form.decimal == ","
+        self._n_skipped = int(names_separator(path, self.encoding))
         length, n_columns = _first_lines(path, self.delimiter, self.encoding)
         self._block_size = max(BLOCK, 4 * length)
         n_bytes = BLOCKS_AT_ONCE * self._block_size + BYTES_PER_COLUMN * n_columns
@@ -85,7 +86,9 @@ class CsvFile(BatchFile):
         convert: dict[str, Any] = {} if columns is None else {"include_columns": columns}
         return pa_csv.open_csv(
             pa.CompressedInputStream(raw, "gzip") if packed else raw,
-            read_options=pa_csv.ReadOptions(block_size=self._block_size, encoding=self.encoding),
+            read_options=pa_csv.ReadOptions(
+                block_size=self._block_size, encoding=self.encoding, skip_rows=self._n_skipped
+            ),
             parse_options=pa_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             convert_options=pa_csv.ConvertOptions(
                 column_types={name: pa.string() for name in columns or ()},
@@ -136,8 +139,15 @@ def _look_like_data(names: Sequence[str]) -> bool:
 
 
 def _lines(path: Path, encoding: str) -> Iterator[str]:
-    """The lines of a file, none of which can take all memory."""
+    """The lines of a file, none of which can take all memory.
+
+    A first line that names the separator is blank.
+    """
+    is_mark = names_separator(path, encoding)
     with opened_text(path, encoding) as file:
+        if is_mark:
+            file.readline()
+            yield "\n"
         while line := file.readline(LONGEST):
             if len(line) == LONGEST:
                 raise csv.Error("line too long")
@@ -147,7 +157,8 @@ def _lines(path: Path, encoding: str) -> Iterator[str]:
 def _first_lines(path: Path, delimiter: str, encoding: str) -> tuple[int, int]:
     """The bytes of the longer of two lines, and the number of columns; 0 if they are unreadable."""
     try:
-        first = itertools.islice(_lines(path, encoding), 2)
+        n_lines = 2 + names_separator(path, encoding)
+        first = itertools.islice(_lines(path, encoding), n_lines)
         length = max((len(line.encode(errors="replace")) for line in first), default=0)
         _, n_columns = next(_records(path, delimiter, encoding), (0, 0))
     except csv.Error as error:

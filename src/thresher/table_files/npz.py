@@ -73,7 +73,7 @@ def _table(arrays: _Arrays, request: TableRequest) -> LabeledTable:
         columns = [position[feature.name] for feature in wanted]
         X = pick_columns(X, columns) if is_sparse(X) else np.ascontiguousarray(X[:, columns])
         names = list(request.features)
-    refuse_bad_numbers(X, names, "row {:,}".format)
+    refuse_bad_numbers(X, names, "row {:,}".format, keeps_missing=request.keeps_missing)
     return LabeledTable(X, y, names, ids, LABEL if request.with_labels else None)
 
 

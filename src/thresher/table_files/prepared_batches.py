@@ -37,6 +37,7 @@ from thresher.wording import count, quoted, some
 
 BYTES_PER_TEXT = 150  # of a distinct text in Python, besides its characters
 NO_NAME = "(no name)"
+COPIES_OF_SPARSE = 3
 MANY_STRAYS = 10  # cells; of fewer, nobody can tell whether they are mistakes
 
 
@@ -90,12 +91,20 @@ def _survey(file: BatchFile, roles: Roles, columns: Sequence[str]) -> Survey:
     return Survey(file, roles, [ColumnSummary(name) for name in columns], len(columns))
 
 
-def prepare_numbers(table: LabeledTable, preparation: TablePreparation) -> LabeledTable:
-    """A table of only numbers, dense or sparse, prepared as training was."""
-    columns = {}
+def prepare_numbers(table: LabeledTable, preparation: TablePreparation | None) -> LabeledTable:
+    """A table of only numbers, dense or sparse, prepared as training was, or as suits it."""
+    if preparation is None and not np.isnan(table.X.data if is_sparse(table.X) else table.X).any():
+        return table
+    if is_sparse(table.X):
+        n_bytes = COPIES_OF_SPARSE * 8 * table.X.shape[0] * table.X.shape[1]
+        require_memory(n_bytes, "sparse rows with missing values, as a dense table")
+    columns: dict[str, RawColumn] = {}
     for place, name in enumerate(table.feature_names):
         values = table.X[:, [place]].toarray()[:, 0] if is_sparse(table.X) else table.X[:, place]
         columns[name] = RawNumbers(name, values)
+    if preparation is None:
+        preparation = TablePreparation.for_columns(list(columns.values()))
+        _refuse_useless(preparation)
     rows = preparation.prepare(columns)
     return replace(
         table,

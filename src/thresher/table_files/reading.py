@@ -176,14 +176,19 @@ def prepare_table(
     return _read(path, request, lambda path: _prepared(path, request, preparation))
 
 
+def read_numbers(path: str | Path) -> LabeledTable:
+    """As `read_table`, for svmlight and NPZ files, with NaN for what is missing."""
+    request = TableRequest(keeps_missing=True)
+    return _read(path, request, lambda path: _of_suffix(READERS, path)(path, request))
+
+
 def _prepared(
     path: Path, request: TableRequest, preparation: TablePreparation | None
 ) -> LabeledTable:
     reader = _of_suffix(READERS, path)
     kind = next((BATCH_FILES[s] for s in BATCH_FILES if READERS[s] is reader), None)
     if kind is None:
-        table = reader(path, request)
-        return table if preparation is None else prepare_numbers(table, preparation)
+        return prepare_numbers(reader(path, replace(request, keeps_missing=True)), preparation)
     if not issubclass(kind, CsvFile):
         return prepare_batches(kind, path, request, preparation)
     with suppress(OSError, EOFError, zlib.error):  # which the reader explains

@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +45,8 @@ def read_svmlight(path: Path, request: TableRequest) -> LabeledTable:
     _require_memory_for(path)
     rows, labels = _load(path)
     X, names = _features(rows, request)
-    refuse_bad_numbers(X, names, lambda row: _place(path, row))
+    find_place = partial(_place, path)
+    refuse_bad_numbers(X, names, find_place, keeps_missing=request.keeps_missing)
     ids = np.arange(X.shape[0])
     if not request.with_labels:
         return LabeledTable(X, None, names, ids, None)

@@ -26,7 +26,10 @@ BYTES_PER_NAME = 70
 
 @dataclass(frozen=True)
 class TableRequest:
-    """What a caller wants from a file, whatever its format: the parameters of `read_table`."""
+    """What a caller wants from a file, whatever its format: the parameters of `read_table`.
+
+    And whether missing values of a file that holds only numbers are kept, as NaN.
+    """
 
     label: str | None = None
     id_column: str | None = None
@@ -35,6 +38,7 @@ class TableRequest:
     with_labels: bool = True
     text_format: TextFormat = field(default_factory=TextFormat)
     progress: Progress | None = None
+    keeps_missing: bool = False
 
     def report_progress(self, n_bytes_read: int, n_bytes_total: int) -> None:
         """Call `progress`, if there is one, with at most the total."""
@@ -142,8 +146,10 @@ def refuse_other_than_two(labels: NDArray[Any], name: str, request: TableRequest
     )
 
 
-def refuse_bad_numbers(X: Rows, names: Sequence[str], place: Place) -> None:
-    """Raise `Refusal` if an entry is NaN, infinite or too large.
+def refuse_bad_numbers(
+    X: Rows, names: Sequence[str], place: Place, *, keeps_missing: bool = False
+) -> None:
+    """Raise `Refusal` if an entry is NaN, infinite or too large; NaN can be kept.
 
     Examples
     --------
@@ -160,7 +166,7 @@ def refuse_bad_numbers(X: Rows, names: Sequence[str], place: Place) -> None:
         (f"values beyond ±{LARGEST:g}", "correct them, change units", lambda x: abs(x) > LARGEST),
     ):
         bad: NDArray[np.bool_] = is_bad(entries)
-        if bad.any():
+        if bad.any() and not (keeps_missing and is_bad is np.isnan):
             counts, row, column = _counts_and_first(X, bad)
             worst = [int(i) for i in np.argsort(-counts, kind="stable") if counts[i]]
             counted = [f"{names[i]!r} ({counts[i]:,})" for i in worst]

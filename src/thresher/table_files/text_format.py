@@ -5,6 +5,7 @@ import csv
 import gzip
 import io
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -15,11 +16,13 @@ SEPARATORS = (",", ";", "\t", "|")
 SAMPLE = 2**20  # characters from which separator and decimal sign are recognized
 RECORDS, CELLS = 200, 20_000  # of the sample
 CHUNK = 2**20  # bytes
+LONGEST_MARK = 16  # characters
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 NOT_IN_CP1252 = bytes([0x81, 0x8D, 0x8F, 0x90, 0x9D])
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+\s*[%€]?\s*", re.ASCII)
 _DOT_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(,\d{3})+|\d+)\.\d+\s*[%$]?\s*", re.ASCII)
-_THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}([,.]\d{3})+\s*", re.ASCII)
+_MARK = re.compile(r"\ufeff?sep=(.)\r?\n?", re.IGNORECASE)  # a first line that spreadsheets write
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}([,.]\d{3})+\s*", re.ASCII)  # 0,126 is less than 1
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,10 @@ def recognized(path: Path, given: TextFormat, usual_separator: str) -> TextForma
     lines = list(io.StringIO(sample.lstrip("\ufeff"), newline=""))
     if len(sample) >= SAMPLE:
         lines = lines[:-1]  # which is cut
-    separator = given.separator or _separator(lines, usual_separator)
+    mark = _MARK.fullmatch(lines[0]) if lines else None
+    lines = lines[1:] if mark else lines
+    named = mark[1] if mark else None
+    separator = given.separator or named or _separator(lines, usual_separator)
     decimal = given.decimal or _decimal(lines, separator)
     return replace(given, separator=separator, decimal=decimal, encoding=encoding)
 
@@ -100,6 +106,15 @@ def opened(path: Path) -> IO[bytes]:
 def opened_text(path: Path, encoding: str) -> IO[str]:
     """The text of a file, unpacked; its lines keep their ends."""
     return io.TextIOWrapper(opened(path), encoding, errors="replace", newline="")
+
+
+def names_separator(path: Path, encoding: str) -> bool:
+    """Whether the first line is not part of the table but names its separator, as in sep=;"""
+    try:
+        with opened_text(path, encoding) as file:
+            return _MARK.fullmatch(file.readline(LONGEST_MARK)) is not None
+    except (OSError, EOFError, zlib.error):  # which the reader explains
+        return False
 
 
 def _encoding(path: Path) -> str:
