@@ -122,6 +122,17 @@ def test_a_skipped_row_is_left_to_others(tmp_path: Path) -> None:
         assert session.next_question("bob").row_id == row
 
 
+def test_the_last_rows_that_one_skipped_are_left_to_others(tmp_path: Path) -> None:
+    rows = X[:12]
+    with LabelSession.create(tmp_path / "s", rows, random_state=0, noise_rate=0) as session:
+        while (question := session.next_question("ann")) is not None:
+            session.skip("ann", question.row_id)
+        assert session.progress().stop_reason == "pool exhausted"
+        answer(session, 12, "bob")
+        assert session.next_question("bob") is None
+        assert session.progress().n_labels == 12
+
+
 def test_an_undone_row_comes_before_rows_that_others_have_begun(tmp_path: Path) -> None:
     with make(tmp_path / "s", votes_per_row=2) as session:
         first, second = answer(session, 2, "bob")

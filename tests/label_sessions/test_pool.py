@@ -47,6 +47,15 @@ def test_the_cells_of_a_frame_are_shown_as_they_are() -> None:
     assert set(pool.column_of_feature) <= {"name", "size", "kind"}
 
 
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_frames_of_other_libraries_are_pools(library: str) -> None:
+    loaded = pytest.importorskip(library)
+    frame = loaded.from_pandas(FRAME) if library == "polars" else loaded.table(FRAME)
+    pool, same = pool_of(frame, label="known"), pool_of(FRAME, label="known")
+    assert [pool.row(row) for row in (5, 7)] == [same.row(row) for row in (5, 7)]
+    assert np.array_equal(pool.X, same.X)
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_the_cells_of_a_file_are_shown_as_they_are(suffix: str, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")

@@ -32,6 +32,8 @@ class Dispatcher:
         self.leases = Leases(time.time)
         self.refitter = Refitter(self._record, changed)
         self.use(pool)
+        if (snapshot := self.snapshot()).has_model:  # a session that goes on
+            self.refitter.model = snapshot.answered.to_model()
 
     def use(self, pool: SessionPool) -> None:
         """Take rows from this pool from now on."""
@@ -57,7 +59,7 @@ class Dispatcher:
             self._changed.wait()
 
     def _lease(self, annotator: str) -> Lease | None:
-        if self.stop_reason is not None:
+        if self.stop_reason not in (None, EXHAUSTED):  # others may have skipped the last rows
             return None
         state, current = self._ledger.state, self.leases.of(annotator)
         rows = Queue.of(state, annotator, self.leases.live()).rows
@@ -92,8 +94,6 @@ class Dispatcher:
 
     def columns_that_matter(self, row_id: RowId) -> tuple[str, ...]:
         """The columns to show first, by the model of the last refit."""
-        if self.refitter.model is None and len(set(self._ledger.state.labels.values())) == 2:
-            self.refitter.model = self.snapshot().answered.to_model()  # after a resume, once
         return columns_that_matter(self.refitter.model, self.pool, self.pool.position(row_id))
 
     def snapshot(self) -> Snapshot:
