@@ -127,7 +127,7 @@ def test_only_the_columns_that_matter_most_are_shown_at_first(tmp_path, capsys) 
         LabelTerminal(session, "ann", PipedKeys(io.StringIO("a\nq\n"))).run()
     shown = capsys.readouterr().out
     first, _, rest = shown.partition("shows all)")
-    assert first.count("\n  x") == 10 and "and 20 columns more" in first
+    assert first.count("\n  x") == 10 and "and 20 more columns" in first
     assert rest.count("\n  x") + rest.count("  x0 ") >= 30
 
 

@@ -134,7 +134,7 @@ class LabelTerminal:
         names = [*dict.fromkeys([*texts, *shown])]
         _show_cells(question.values, names)
         if n_more := len(question.values) - len(names):
-            say(f"  and {count(n_more, 'column')} more ([{ALL}] shows all)")
+            say(f"  and {count(n_more, 'more column')} ([{ALL}] shows all)")
         say(describe(self._session.progress(self._annotator)))
         labels = "  ".join(f"[{key}] {visible(label)}" for key, label in self._labels.items())
         keys = f"[{SKIP}] skip  [{UNDO}] undo  [{COMMENT}] comment  [{QUIT}] quit"
