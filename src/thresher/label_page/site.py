@@ -88,15 +88,8 @@ def render(request: Request, template: str, *, status: int = 200, **values: Any)
 def render_error(request: Request, error: Exception) -> Response:
     """The page about a `PageError`."""
     assert isinstance(error, PageError)
-    back = request.url.path if request.method == "GET" else "/"
-    return render(
-        request,
-        "message.html",
-        status=error.status,
-        title=error.title,
-        text=error.text,
-        back=back if error.status < 404 else "/",
-    )
+    status, title, text = error.status, error.title, error.text
+    return render(request, "message.html", status=status, title=title, text=text)
 
 
 def see(path: str) -> RedirectResponse:
