@@ -167,7 +167,7 @@ class StubSession:
         return {
             f"text {self.payload}": self.payload,
             f"number {self.payload}": 1.5,
-            f"other {self.payload}": (self.payload,).__repr__(),
+            f"short {self.payload}": self.payload[:50].replace("\n", " "),
             f"picture {self.payload}": np.eye(8),
         }
 

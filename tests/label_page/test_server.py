@@ -229,7 +229,6 @@ def test_listening_everywhere_answers_to_the_names_of_this_machine() -> None:
 
 def test_a_port_that_is_taken_is_reported() -> None:
     with closing(listen(Place(port=0))) as taken:
-        taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(ThresherError, match=re.escape(f"port {port}")):
             listen(Place(port=port))

@@ -133,7 +133,7 @@ def _own_addresses() -> list[str]:
 
 
 def listen(place: Place) -> socket.socket:
-    """A socket that is bound to the place.
+    """A socket that listens at the place.
 
     Raises
     ------
@@ -145,6 +145,7 @@ def listen(place: Place) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((place.host, place.port))
+        listening.listen()  # whoever opens the link at once waits, and is not refused
     except OSError as error:
         listening.close()
         raise ThresherError(
