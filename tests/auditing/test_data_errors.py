@@ -55,6 +55,14 @@ def test_a_wrong_unit_in_a_third_of_the_nonzero_cells_is_found() -> None:
     assert named(X) == wrong.tolist()
 
 
+def test_a_wrong_unit_is_found_in_a_column_of_several_decades() -> None:
+    X = np.exp(1.4 * np.random.default_rng(0).normal(size=(2000, 3)))
+    X[:60, 1] *= 1000
+    found = named(X)
+    assert len(set(found) & set(range(60))) >= 54
+    assert len(set(found) - set(range(60))) <= 2
+
+
 def test_a_placeholder_is_found_wherever_it_stands() -> None:
     X = clean()
     places = [3, 77, 150, 320]

@@ -11,6 +11,7 @@ from scipy.stats import rankdata
 from thresher.auditing.combinations import find_swap, usual_combinations
 from thresher.auditing.suspects import Places, dense
 from thresher.auditing.tails import chance_of_tails
+from thresher.auditing.units import chance_of_own_unit
 from thresher.validation import FloatArray, Rows, is_sparse
 
 MIN_CELLS = 20  # nonzero ones of a column that is looked at
@@ -119,6 +120,7 @@ def _by_columns(X: Rows) -> Iterator[ColumnError]:
     for column, rows, values in _columns(X):
         chance = chance_of_tails(values, float(np.median(values)))
         chance = np.where(_unit(values, X.shape[0]), np.minimum(chance, UNIT_CHANCE), chance)
+        chance = np.minimum(chance, chance_of_own_unit(values, X.shape[0]))
         yield ColumnError(column, FAR_OUT, rows, chance).part(chance < 1)
         yield from _placeholder(column, rows, values, chance)
     if not is_sparse(X):
