@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -137,6 +138,22 @@ def test_who_finds_no_row_looks_again_by_itself(tmp_path: Path) -> None:
         assert "with other people" in html
         assert "data-refresh" in html
         assert '<noscript><meta http-equiv="refresh"' in html
+
+
+def test_a_row_whose_lease_has_ended_goes_to_someone_else_and_both_votes_are_kept(
+    tmp_path: Path,
+) -> None:
+    with new_session(tmp_path, label_budget=1) as session, page_of(session) as page:
+        leases = session._dispatcher.leases
+        leases.clock = lambda: time.time() + 601  # after that of the owner, made with the session
+        late = form_of(page.get("/", "annotator").text)
+        assert "with other people" in page.get("/").text
+        leases.clock = lambda: time.time() + 1202
+        assert form_of(page.get("/").text)["row"] == late["row"]
+        answer(page)
+        assert page.post("/vote", "annotator", **late, label="0").status_code == 303
+        assert [name for _, name, _ in votes(page)] == ["owner", "annotator"]
+        session.wait()
 
 
 def test_a_budget_has_a_bar(tmp_path: Path) -> None:
