@@ -81,7 +81,7 @@ def test_suspects_are_the_rows_from_a_half_on_the_most_suspicious_first(found):
 def test_only_suspects_have_a_reason(found):
     rows = found.audit.rows
     assert ((rows["reason"] != "") == (rows["suspicion"] >= 0.5)).all()
-    assert rows["reason"].iloc[ABSURD] == "c3 = 4000: far outside of the other values"
+    assert rows["reason"].iloc[ABSURD] == "c3 = 4000: out of range"
 
 
 def test_equal_rows_are_listed_and_are_not_suspects(found):

@@ -21,6 +21,7 @@ from unittest import mock
 import numpy as np
 
 from estimators.saved import TEXT as MODEL
+from estimators.small import examine_quickly
 from fuzz.mutations import HOSTILE_NUMBERS, HOSTILE_TEXTS
 from thresher import cli
 from thresher.errors import ThresherError
@@ -158,6 +159,8 @@ def _quick_work() -> Iterator[None]:
     """The verbs without what takes long."""
     with (
         mock.patch("thresher.experiments.arena.runner.workers", _without_processes),
+        mock.patch("thresher.auditing.examine", examine_quickly),
+        mock.patch("thresher.auditing.forest.N_TREES", 5),
         mock.patch("thresher.demo.compare", lambda _: np.zeros((3, 7))),
         mock.patch("thresher.demo.audit_split"),
         mock.patch("thresher.demo.describe_suspects", lambda *_: ""),

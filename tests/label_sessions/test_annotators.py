@@ -143,6 +143,18 @@ def test_an_undone_row_comes_before_rows_that_others_have_begun(tmp_path: Path) 
         assert session.next_question("ann").row_id == third
 
 
+def test_an_undone_skip_begins_no_row_beyond_the_budget(tmp_path: Path) -> None:
+    with make(tmp_path / "s", votes_per_row=2, label_budget=1) as session:
+        row = session.next_question("ann").row_id
+        session.skip("ann", row)
+        (other,) = answer(session, 1, "ann")
+        assert session.retract("ann") == other
+        session.vote("bob", other, "yes")
+        assert session.retract("ann") == row
+        assert session.next_question("ann").row_id == other
+        assert session.next_question("bob") is None
+
+
 def test_a_plan_with_more_votes_opens_rows_again(tmp_path: Path) -> None:
     with make(tmp_path / "s") as session:
         rows = answer(session, 2)

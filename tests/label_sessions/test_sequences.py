@@ -31,8 +31,8 @@ def do_something(session: LabelSession, rng: random.Random, known: list[str]) ->
         session.resolve(rng.choice([*session._state.asked]), rng.choice(["no", "yes"]))
     elif what < 0.25:
         session.note(name, "a note")
-    elif what < 0.35 and session._state.votes:
-        row = rng.choice([*session._state.votes])  # a correction, or a vote that nobody asked for
+    elif what < 0.35 and session._state.paid:
+        row = rng.choice(sorted(session._state.paid))  # a correction, or a vote not asked for
         session.vote(name, row, rng.choice(["no", "yes"]))
     elif (question := session.next_question(name)) is not None:
         if what < 0.45:

@@ -34,8 +34,8 @@ from thresher.wording import count, some
 
 MAX_NAMED = 3  # of anything, in the verdict
 PROBLEMS = {
-    FAR_OUT: "far outside of the other values",
-    CODE: "probably stands for a missing value",
+    FAR_OUT: "out of range",
+    CODE: "probably means missing",
     STUCK: "the same in a run of rows",
     ODD: "values that do not go together",
     SWAPPED: "swapped with",
@@ -319,7 +319,7 @@ def audit(
     >>> X[50, 3] = 5000
     >>> found = audit(X, y)
     >>> found.rows["reason"][50]
-    'x3 = 5000: far outside of the other values'
+    'x3 = 5000: out of range'
     """
     table = table_in_memory(X, y)
     return audit_table(

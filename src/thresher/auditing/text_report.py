@@ -159,19 +159,30 @@ def _listed(title: str, sentences: Sequence[str]) -> str:
 
 
 def _wrapped(text: str, *, indent: str = "", first: str = "") -> str:
-    width = max(min(shutil.get_terminal_size().columns, 100), 40)
     whole: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
-    return textwrap.fill(text, width, initial_indent=first, subsequent_indent=indent, **whole)
+    return textwrap.fill(text, _width(), initial_indent=first, subsequent_indent=indent, **whole)
+
+
+def _width() -> int:
+    return max(min(shutil.get_terminal_size().columns, 100), 40)
+
+
+def _cut(column: Column, limit: int) -> Column:
+    return replace(column, cells=[one_line(cell, limit) for cell in column.cells])
 
 
 def _shown(
     columns: Sequence[Column], limit: int | None = None, n_lines: int = 0, indent: int = 2
 ) -> str:
-    """The first lines of a table, indented, with cells that fit a terminal."""
-    short = [
-        replace(column, cells=[one_line(cell, MAX_CELL) for cell in column.cells[:limit]])
-        for column in columns
-    ]
+    """The first lines of a table, indented, with cells that fit a terminal.
+
+    The last column has what the others leave.
+    """
+    *first, last = (replace(column, cells=column.cells[:limit]) for column in columns)
+    short = [_cut(column, MAX_CELL) for column in first]
+    taken = format_columns(short).splitlines() if short else [""]
+    room = _width() - indent - max(map(len, taken)) - 2
+    short.append(_cut(last, max(room, MAX_CELL)))
     n_more = n_lines - limit if limit is not None else 0
     more = f"\nand {n_more:,} more" if n_more > 0 else ""
     return textwrap.indent(f"{format_columns(short)}{more}", " " * indent)

@@ -68,6 +68,14 @@ class Dispatcher:
         row = current.row_id if current is not None and current.row_id in rows else rows[0]
         return self.leases.give(annotator, row, state.plan.lease_seconds)
 
+    def go_back(self, annotator: str, row_id: RowId) -> None:
+        """Give an annotator the row again whose answer was undone, unless the budget is spent."""
+        self.leases.end(annotator)
+        state = self._ledger.state
+        queue = Queue.of(state, annotator, self.leases.live())
+        if row_id in queue.begun or (row_id in queue.fresh and queue.n_may_begin > 0):
+            self.leases.give(annotator, row_id, state.plan.lease_seconds)
+
     @property
     def stop_reason(self) -> str | None:
         """Why there are no more questions; None while there are."""

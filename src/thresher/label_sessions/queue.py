@@ -42,10 +42,10 @@ class Leases:
         lease = self.by_annotator[annotator] = Lease(row_id, self.clock() + seconds)
         return lease
 
-    def end(self, annotator: str, row_id: RowId) -> None:
-        """The annotator is done with a row; a request that is repeated ends no later lease."""
+    def end(self, annotator: str, row_id: RowId | None = None) -> None:
+        """The annotator is done with this row, or with any; a lease of another row stays."""
         lease = self.by_annotator.get(annotator)
-        if lease is not None and lease.row_id == row_id:
+        if lease is not None and row_id in (None, lease.row_id):
             del self.by_annotator[annotator]
 
     def live(self) -> dict[RowId, list[str]]:

@@ -253,7 +253,7 @@ class LabelSession:
             event = _event("retract", annotator=annotator, row=row)
             receipt = self._ledger.request(event, request_id)
             if known is None:
-                self._dispatcher.leases.give(annotator, row, self.plan.lease_seconds)
+                self._dispatcher.go_back(annotator, row)
             return receipt.row_id
 
     def note(

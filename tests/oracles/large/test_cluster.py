@@ -30,7 +30,7 @@ N_POSITIONS = 20
 ASKED: dict[str, Any] = {
     "sparsity": 2,
     "noise_rate": 0.0,
-    "label_budget": 120,
+    "label_budget": 50,
     "random_state": 0,
 }
 HINGE: dict[str, Any] = {"final_fit": "hinge", "random_state": 0}

@@ -15,6 +15,8 @@ from thresher.oracles.large.large_pool import N_PLACES, Job, LargePool
 from thresher.oracles.requests import IdArray
 from thresher.wording import quoted
 
+PARTS_AT_ONCE = 32  # small tables that are kept before they are joined
+
 
 class ParquetPool(LargePool):
     """The rows of Parquet or Arrow files as a pool, of any size; see `LargePool` on what is read.
@@ -141,11 +143,13 @@ class ParquetPool(LargePool):
     def table_at(self, ids: IdArray, columns: Sequence[str]) -> Any:
         """The rows of these ids, ascending, as an Arrow table of these columns."""
         blocks = np.unique(np.searchsorted(self.block_starts, ids, side="right") - 1).tolist()
-        parts = []
+        parts: list[Any] = []
         for first_id, table in self.tables(columns, blocks):
             start, stop = np.searchsorted(ids, [first_id, first_id + table.num_rows])
             parts.append(table.select(list(columns)).take(ids[start:stop] - first_id))
-        return arrow().concat_tables(parts, promote_options="permissive")
+            if len(parts) == PARTS_AT_ONCE:  # each column of each part takes memory of its own
+                parts = [_joined(parts)]
+        return _joined(parts)
 
     def is_key(self, column: str) -> bool:
         """Whether a column stands in the names of folders."""
@@ -164,6 +168,10 @@ class ParquetPool(LargePool):
 
     def _file_of(self, block: int) -> int:
         return int(np.searchsorted(self._first_blocks, block, side="right")) - 1
+
+
+def _joined(parts: list[Any]) -> Any:
+    return arrow().concat_tables(parts, promote_options="permissive").combine_chunks()
 
 
 def _kind_of_key(values: Iterable[str]) -> type[float] | type[str]:
