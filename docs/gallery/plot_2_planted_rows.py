@@ -3,7 +3,7 @@ Which rows look planted, and why
 ================================
 
 Planted rows lose their trust while Thresher learns. The pictures show which rows lost it, what was
-proven in each phase, and which features the model uses. `examine` sorts the rows by suspicion and
+proven in each phase, and which features the model uses. `audit` sorts the rows by suspicion and
 names the features in which the suspects stand out.
 """
 
@@ -11,11 +11,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
-from thresher import HalfspaceClassifier
-from thresher.auditing import examine
+from thresher import HalfspaceClassifier, audit
 from thresher.displays import FeaturesDisplay, PhasesDisplay, TrustDisplay
 from thresher.simulate import poison
-from thresher.table_files import LabeledTable
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 diagnosis = y.map({0: "malignant", 1: "benign"})
@@ -43,26 +41,15 @@ FeaturesDisplay.from_estimator(model)
 plt.show()
 
 # %%
-# ``examine`` does what ``thresher audit`` does: it chooses the sparsity and gives each row one
-# weight. The suspects are the rows of least weight, up to a share of ``noise_rate``.
+# ``audit`` does what ``thresher audit`` does: it tells rows that steer the model from labels that
+# disagree with it and from errors in the data, and ranks the rows by ``suspicion``.
 
-labeled = LabeledTable(
-    X=table.X.to_numpy(),
-    y=np.asarray(table.y),
-    feature_names=list(X.columns),
-    ids=np.arange(len(table.X)),
-    label_name="diagnosis",
-)
-findings = examine(labeled, noise_rate=0.08, sparsities=(4, 8))
-n_right = int(table.is_planted[findings.suspects].sum())
-print(f"{n_right} of {len(findings.suspects)} suspects were planted")
+found = audit(table.X, table.y)
+print(found.verdict)
+n_right = int(table.is_planted[found.suspects["id"].to_numpy()].sum())
+print(f"{n_right} of {len(found.suspects)} suspects were planted")
 
 # %%
-# Why these rows? The features in which a group of suspects differs from its class:
+# Why these rows? The groups that they form:
 
-for group in findings.groups:
-    print(f"{len(group.rows)} suspects labeled {group.label}, {group.ratio:.1f} times as far out:")
-    for contrast in group.contrasts:
-        name = labeled.feature_names[contrast.feature]
-        here, elsewhere = contrast.mean_here, contrast.mean_elsewhere
-        print(f"  {name:24} mean {here:7.4g}, in other rows {elsewhere:7.4g}")
+print(found.groups.drop(columns="rows").to_string())
