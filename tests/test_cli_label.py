@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from thresher.cli.label import LABEL_VERBS
@@ -262,3 +264,14 @@ def wait_until(holds: Callable[[], bool]) -> None:
             return
         time.sleep(0.05)
     raise AssertionError("it never came true")
+
+
+def test_a_folder_of_files_is_labeled(tmp_path, type_keys):
+    rows = np.random.default_rng(0).standard_normal((60, 2))
+    (tmp_path / "parts").mkdir()
+    for place, part in enumerate(np.split(rows, 2)):
+        table = pa.table({"a": part[:, 0], "b": part[:, 1]})
+        pq.write_table(table, tmp_path / "parts" / f"{place}.parquet")
+    done = type_keys(tmp_path, "1 2 1 q", "label parts --session mail --classes no,yes")
+    assert done.returncode == 0, done.stderr
+    assert "3 labels saved in mail" in done.stdout

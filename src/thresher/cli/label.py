@@ -37,7 +37,12 @@ def _add_session_options(parser: argparse.ArgumentParser) -> None:
         f"       {parser.prog} repair DIR"
     )
     add = parser.add_argument
-    add("pool", type=Path, metavar="POOL", help="table to label: CSV, Parquet, Arrow, NPZ, ...")
+    add(
+        "pool",
+        type=Path,
+        metavar="POOL",
+        help="table to label: CSV, Parquet, Arrow (also folders), NPZ, ...",
+    )
     own = "folder of the session; continued if it has one"
     add("--session", type=folder, required=True, metavar="DIR", help=own)
     add(

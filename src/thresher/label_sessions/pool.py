@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from thresher.errors import LearningStopped
 from thresher.label_sessions.state import RowId
 from thresher.labeling.pool import FinitePool
+from thresher.oracles import ParquetPool
 from thresher.preparation import LeftOut, RawColumn, RawNumbers, TablePreparation, columns_of
 from thresher.preparation.kinds import Words
 from thresher.table_files import cells_of_rows, prepare_table
@@ -21,6 +22,7 @@ from thresher.validation import Rows, is_sparse
 from thresher.wording import one_line
 
 MOST_ROWS = 100_000  # that can be asked about; of more, a random sample of that size
+MOST_ENTRIES = 20_000_000  # of the sample of a folder, which need not fit into memory
 Cells = Callable[[int], dict[str, Any]]
 
 
@@ -30,7 +32,8 @@ class Source:
 
     Parameters
     ----------
-    table : the path of a file, or an array, a sparse matrix or a data frame
+    table : the path of a file or of a folder of Parquet or Arrow files, or an array, a sparse
+        matrix or a data frame
     label : a column to leave out, such as known answers
     id_column : with the ids of the rows; by default they are row numbers, or the index of a pandas
         frame
@@ -75,6 +78,8 @@ class SessionPool:
 
         Rows are needed by their ids, or by these as texts.
         """
+        if source.path is not None and source.path.is_dir():
+            return cls._of_folder(source, source.path, seed)
         whole = _in_memory(source) if source.path is None else _in_file(source, source.path)
         if len(set(whole.ids.tolist())) < whole.n_rows:
             raise ValueError("the ids of the rows must be unique")
@@ -87,6 +92,31 @@ class SessionPool:
             preparation=whole.preparation,
             fingerprint=whole.fingerprint,
             cells=whole.cells_of(places),
+        )
+
+    @classmethod
+    def _of_folder(cls, source: Source, path: Path, seed: int) -> Self:
+        """A sample of the rows of a folder, which need not fit into memory; of a small one, all."""
+        pool = ParquetPool(path, columns=())
+        pool.require_columns(filter(None, (source.label, source.id_column)), pool.column_names)
+        names = [name for name in pool.column_names if name != source.label]
+        n_most = min(MOST_ROWS, MOST_ENTRIES // len(names))
+        numbers = np.arange(pool.n_rows)
+        if pool.n_rows > n_most:
+            rng = np.random.default_rng([seed, pool.n_rows])
+            numbers = np.sort(rng.choice(pool.n_rows, n_most, replace=False))
+        part = _in_memory(Source(pool.table_at(numbers, names), id_column=source.id_column))
+        ids = numbers if source.id_column is None else part.ids
+        if len(set(ids.tolist())) < ids.size:
+            raise ValueError("the ids of the rows must be unique")
+        return cls(
+            n_rows=pool.n_rows,
+            ids=ids,
+            X=part.X,
+            feature_names=part.feature_names,
+            preparation=part.preparation,
+            fingerprint={"kind": "folder", "n_rows": pool.n_rows, "checksum": pool.checksum},
+            cells=part.cells_of(np.arange(ids.size)),
         )
 
     @cached_property
@@ -257,7 +287,7 @@ def _ids_of(table: Any, id_column: str | None, n_rows: int) -> NDArray[Any]:
 
 def _plain_ids(values: Sequence[Any]) -> NDArray[Any]:
     """Ids that JSON can hold: integers or texts."""
-    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    plain = [_plain(value) for value in values]
     for value in plain:
         if isinstance(value, bool) or not isinstance(value, (int, str)):
             raise TypeError(f"row ids must be integers or strings, got {one_line(repr(value))}")

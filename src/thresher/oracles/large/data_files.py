@@ -54,6 +54,11 @@ class DataFile(ABC):
             self._fingerprint = Fingerprint.of(path, footer)
             self.schema, self.block_rows = self._reader(file, footer).described()
 
+    @property
+    def identity(self) -> tuple[str, int, int]:
+        """What tells this file from another one, wherever it is: name, size and footer."""
+        return self.path.name, self._fingerprint.n_bytes, self._fingerprint.footer
+
     def _footer(self, file: Any) -> bytes:
         end = file.seek(0, 2) or file.tell()
         n_tail = self.n_length + len(self.magic)
