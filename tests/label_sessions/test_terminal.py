@@ -38,6 +38,9 @@ class Person:
     def line(self) -> str:
         return ""
 
+    def forget(self) -> None:
+        pass
+
 
 def test_keys_in_the_terminal_give_the_model_of_the_same_answers_in_python(
     tmp_path, capsys
@@ -73,10 +76,45 @@ def test_a_terminal_hands_over_each_key_at_once(capsys) -> None:
     assert capsys.readouterr().out.startswith("2\n")
 
 
-@pytest.mark.parametrize("pressed", ["\x04", "\x00", ""])
-def test_the_end_of_the_input_ends_a_session(pressed, monkeypatch) -> None:
+def pressed_key(sent: bytes, monkeypatch) -> str:
+    """The key that a terminal hands over for these bytes, which come at once."""
     monkeypatch.setattr(terminal_module, "_without_lines", lambda _: contextlib.nullcontext())
-    assert TerminalKeys(io.StringIO(pressed)).key() == ""
+    ours, theirs = os.pipe()
+    os.write(theirs, sent)
+    os.close(theirs)
+    with os.fdopen(ours) as stream:
+        return TerminalKeys(stream).key()
+
+
+@pytest.mark.parametrize("pressed", [b"\x04", b"\x00", b""])
+def test_the_end_of_the_input_ends_a_session(pressed, monkeypatch) -> None:
+    assert pressed_key(pressed, monkeypatch) == ""
+
+
+@pytest.mark.parametrize("pressed", [b"\x1b[1~", b"\x1b[2~", b"\x1b[1;5C", b"\x1bOA"])
+def test_a_special_key_is_no_answer(pressed, monkeypatch) -> None:
+    assert pressed_key(pressed, monkeypatch) == "\x1b"
+
+
+def test_what_was_typed_before_the_row_is_dropped() -> None:
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "r") as terminal:
+        keys = keys_of(terminal)
+        os.write(ours, b"1\n1\n")
+        keys.forget()
+        os.write(ours, b"2\n")
+        assert keys.key() == "2"
+    os.close(ours)
+
+
+def test_a_comment_is_exported_with_the_label(tmp_path, capsys) -> None:
+    with make(tmp_path / "s", label_budget=5) as session:
+        keys = PipedKeys(io.StringIO("c\n\nhard to tell\n1\nq\n"))  # Enter after the key
+        LabelTerminal(session, "ann", keys).run()
+        session.export_votes(tmp_path / "votes.csv")
+    assert "hard to tell" in (tmp_path / "votes.csv").read_text()
+    assert "1 label saved" in capsys.readouterr().out
 
 
 def test_keys_of_a_pipe_are_lines() -> None:

@@ -83,8 +83,10 @@ class Answering:
     def skip(self, request: Request) -> Response:
         """Save that a person could not decide."""
         name, row_id = account_of(request).name, row_of(field(request, "row"))
-        request_id = request_id_of(request)
+        request_id, comment = request_id_of(request), comment_of(request)
         with refusing():
+            if comment:
+                self._session.note(name, comment, row_id, request_id=f"{request_id}-note")
             self._session.skip(name, row_id, request_id=request_id)
         return see("/")
 

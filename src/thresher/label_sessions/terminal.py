@@ -1,6 +1,7 @@
 """A session in a terminal: one row at a time, one key for each label."""
 
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,11 +10,13 @@ from typing import Any, Protocol, TextIO
 from thresher.errors import NotSaved
 from thresher.label_sessions.progress import Progress
 from thresher.label_sessions.session import LabelSession, Question
+from thresher.label_sessions.state import RowId
 from thresher.rendering.text import plain_number, say, share
 from thresher.wording import count, shortened, visible
 
 N_SHOWN = 10  # columns that matter most
 WIDEST_NAME = 32
+MOST_BYTES = 64  # of one key
 LONG = 60  # characters from which a cell gets lines of its own
 CTRL_D = ("\x04", "\x00")  # the second if it was pressed before the terminal listened
 SKIP, UNDO, COMMENT, ALL, QUIT = "s", "u", "c", "a", "q"
@@ -27,6 +30,9 @@ class Keys(Protocol):
 
     def line(self) -> str:
         """The next line of text."""
+
+    def forget(self) -> None:
+        """Drop what was typed before the row was shown."""
 
 
 class PipedKeys:
@@ -54,16 +60,29 @@ class PipedKeys:
         """The next line."""
         return self._stream.readline().rstrip("\n")
 
+    def forget(self) -> None:
+        """Nothing: what is in a file is meant."""
+
 
 class TerminalKeys(PipedKeys):
     """Keys from a terminal, each as soon as it is pressed."""
 
     def key(self) -> str:
-        """The next key that is pressed."""
+        """The next key that is pressed.
+
+        Keys such as arrows send several characters at once, of which none is an answer.
+        """
         with _without_lines(self._stream):
-            pressed = self._stream.read(1)
-        say(visible(pressed.strip()))
-        return "" if pressed in CTRL_D else pressed
+            pressed = os.read(self._stream.fileno(), MOST_BYTES).decode(errors="replace")
+        key = "" if pressed in ("", *CTRL_D) else pressed[0]
+        say(visible(key.strip()))
+        return key
+
+    def forget(self) -> None:
+        """Drop what was typed ahead: nobody can have read the row."""
+        import termios
+
+        termios.tcflush(self._stream, termios.TCIFLUSH)
 
 
 @contextmanager
@@ -102,6 +121,7 @@ class LabelTerminal:
     def __init__(self, session: LabelSession, annotator: str, keys: Keys | None = None) -> None:
         self._session, self._annotator = session, annotator
         self._keys = keys or keys_of(sys.stdin)
+        self._comments: dict[RowId, str] = {}
         self._labels = {str(n): label for n, label in enumerate(session.classes, start=1)}
         self._others: dict[str, Callable[[Question], bool]] = {
             SKIP: self._skip,
@@ -139,6 +159,7 @@ class LabelTerminal:
         labels = "  ".join(f"[{key}] {visible(label)}" for key, label in self._labels.items())
         keys = f"[{SKIP}] skip  [{UNDO}] undo  [{COMMENT}] comment  [{QUIT}] quit"
         say(f"{labels}  {keys}: ", end="")
+        self._keys.forget()
 
     def _show_all(self, question: Question) -> bool:
         _show_cells(question.values, [*question.values])
@@ -154,7 +175,9 @@ class LabelTerminal:
                 return False
             try:
                 if key in self._labels:
-                    self._session.vote(self._annotator, question.row_id, self._labels[key])
+                    comment = self._comments.get(question.row_id)
+                    label = self._labels[key]
+                    self._session.vote(self._annotator, question.row_id, label, comment=comment)
                     return True
                 if key not in self._others:
                     say(f"{visible(key)!r} is not one of the keys: ", end="")
@@ -174,9 +197,14 @@ class LabelTerminal:
 
     def _comment(self, question: Question) -> bool:
         say("Comment: ", end="")
-        if text := self._keys.line().strip():
+        text = self._keys.line().strip()
+        if not text:  # perhaps Enter was pressed after the key
+            say("Comment (Enter for none): ", end="")
+            text = self._keys.line().strip()
+        if text:
             self._session.note(self._annotator, text[:1000], question.row_id)
-            say("Saved. Now the label: ", end="")
+            self._comments[question.row_id] = text[:1000]
+        say("Saved. Now the label: " if text else "No comment. Now the label: ", end="")
         return False
 
     def _farewell(self) -> str:
