@@ -289,8 +289,9 @@ class _Path:
 
     def has_too_many_features(self, C: float) -> bool:
         """Whether a fit to all rows with this C has more than the limit."""
-        limit = np.inf if self.limit is None else self.limit
-        return limit < np.inf and int(np.count_nonzero(self._model(C).coef_)) > limit
+        if self.limit is None:
+            return False
+        return int(np.count_nonzero(self._model(C).coef_)) > self.limit
 
     def _point(self, C: float) -> ChosenPenalty | None:
         """This C on held-out rows; None if a fit to all rows has too many features."""

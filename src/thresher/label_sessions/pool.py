@@ -81,8 +81,7 @@ class SessionPool:
         if source.path is not None and source.path.is_dir():
             return cls._of_folder(source, source.path, seed)
         whole = _in_memory(source) if source.path is None else _in_file(source, source.path)
-        if len(set(whole.ids.tolist())) < whole.n_rows:
-            raise ValueError("the ids of the rows must be unique")
+        _require_unique(whole.ids)
         places = _sample(whole, seed, needed)
         return cls(
             n_rows=whole.n_rows,
@@ -101,14 +100,10 @@ class SessionPool:
         pool.require_columns(filter(None, (source.label, source.id_column)), pool.column_names)
         names = [name for name in pool.column_names if name != source.label]
         n_most = min(MOST_ROWS, MOST_ENTRIES // len(names))
-        numbers = np.arange(pool.n_rows)
-        if pool.n_rows > n_most:
-            rng = np.random.default_rng([seed, pool.n_rows])
-            numbers = np.sort(rng.choice(pool.n_rows, n_most, replace=False))
+        numbers = _drawn(pool.n_rows, n_most, seed)
         part = _in_memory(Source(pool.table_at(numbers, names), id_column=source.id_column))
         ids = numbers if source.id_column is None else part.ids
-        if len(set(ids.tolist())) < ids.size:
-            raise ValueError("the ids of the rows must be unique")
+        _require_unique(ids)
         return cls(
             n_rows=pool.n_rows,
             ids=ids,
@@ -223,13 +218,25 @@ class _Whole:
 
 
 def _sample(whole: _Whole, seed: int, needed: Iterable[RowId | str]) -> NDArray[np.intp]:
-    if whole.n_rows <= MOST_ROWS:
-        return np.arange(whole.n_rows)
-    rng = np.random.default_rng([seed, whole.n_rows])
-    drawn = rng.choice(whole.n_rows, MOST_ROWS, replace=False)
+    drawn = _drawn(whole.n_rows, MOST_ROWS, seed)
+    if drawn.size == whole.n_rows:
+        return drawn
     wanted = set(map(str, needed))
     others = [place for place, one in enumerate(whole.ids.tolist()) if str(one) in wanted]
     return np.union1d(drawn, np.array(others, dtype=np.intp))
+
+
+def _drawn(n_rows: int, n_most: int, seed: int) -> NDArray[np.intp]:
+    """The positions of all rows, or of a random sample if there are more than so many."""
+    if n_rows <= n_most:
+        return np.arange(n_rows)
+    rng = np.random.default_rng([seed, n_rows])
+    return np.sort(rng.choice(n_rows, n_most, replace=False))
+
+
+def _require_unique(ids: NDArray[Any]) -> None:
+    if len(set(ids.tolist())) < ids.size:
+        raise ValueError("the ids of the rows must be unique")
 
 
 # -- tables in memory --------------------------------------------------------------------------

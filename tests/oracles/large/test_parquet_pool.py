@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.pools_on_disk import CountingPool
 from oracles.large.files import NAMES, as_table, rows_and_labels, write_folder
 from thresher import ActiveLearner
 from thresher.errors import UnreadablePart
@@ -19,30 +20,6 @@ from thresher.oracles.large import data_files
 NORMAL = np.array([0.0, 0.6, 0.0, 0.0, -0.8, 0.0])
 EVERYTHING = Band(normal=np.zeros(6), width=np.inf)
 NARROW = Band(normal=NORMAL, width=0.4)
-
-
-class CountingPool(ParquetPool):
-    """Counts the bytes that are read."""
-
-    n_bytes = 0
-
-    def open_file(self, path: Path) -> Any:
-        return pa.PythonFile(_CountingFile(path, self), mode="r")
-
-
-class _CountingFile:
-    closed = False
-
-    def __init__(self, path: Path, pool: CountingPool) -> None:
-        self._file, self._pool = path.open("rb", buffering=0), pool
-        self.seek, self.tell, self.close = self._file.seek, self._file.tell, self._file.close
-        self.readable = self.seekable = lambda: True
-        self.writable = lambda: False
-
-    def read(self, size: int = -1) -> bytes:
-        content = self._file.read(size)
-        self._pool.n_bytes += len(content)
-        return content
 
 
 @pytest.fixture
