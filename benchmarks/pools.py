@@ -18,7 +18,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -40,13 +40,16 @@ TABLES = {
     "reuters_earn_v_acq": (BUDGETS, tuple(range(10))),
     "mdrr": (BUDGETS[:3], tuple(range(20))),
 }  # by name: the budgets and the seeds
+FLOOD = "first-batch-flood"  # the one attack that is not of `poison`: it knows the first questions
 # By name, the attack of `poison` and its strength.
 ATTACKS = {
     "far-clump": ("far-clump", 4.0),
     "on-support-tilt": ("on-support-tilt", 4.0),
     "linf-hijack": ("linf-hijack", 0.1),
-    "flips": ("boundary-flip", 0.0),
-    "one-sided-flips": ("boundary-flip", 1.0),
+    "flips": ("jittered-flip", 0.0),
+    "one-sided-flips": ("jittered-flip", 1.0),
+    "query-following": ("query-following", 1.0),
+    FLOOD: (None, None),
 }
 METHODS = (THRESHER, *RULES)
 CLEAN_RATE = 0.05  # the default of `ActiveClassifier`
@@ -85,7 +88,7 @@ def measure(run: PoolRun, data_dir: str, _: Limits) -> Record:
 def _split(run: PoolRun, data_dir: str) -> PoisonedSplit:
     table = load_table(data_dir, run.table)
     attack, strength = ATTACKS.get(run.attack, (None, None))
-    return poisoned_split(
+    split = poisoned_split(
         table.X,
         np.asarray(table.y),
         attack=attack,
@@ -93,6 +96,17 @@ def _split(run: PoolRun, data_dir: str) -> PoisonedSplit:
         strength=strength,
         seed=run.seed,
     )
+    return _flooded(split, run) if run.attack == FLOOD else split
+
+
+def _flooded(split: PoisonedSplit, run: PoolRun) -> PoisonedSplit:
+    """Wrong labels for a share of the rows, among them every other one of the first questions."""
+    n_rows, first = len(split.y), first_rows(split, run.fraction, run.seed)
+    others = np.random.default_rng(run.seed).permutation(np.setdiff1d(np.arange(n_rows), first))
+    owned = [*first[::2], *others][: round(run.fraction * n_rows)]
+    wrong = np.isin(np.arange(n_rows), owned)
+    low, high = np.unique(split.y)
+    return replace(split, y=np.where(wrong, low + high - split.y, split.y), is_planted=wrong)
 
 
 def _states(run: PoolRun, split: PoisonedSplit) -> Iterator[State]:

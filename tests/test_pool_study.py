@@ -90,6 +90,15 @@ def test_a_record_has_the_error_at_budgets_below_the_size_of_the_pool(
     assert ("high_50" in record) == (method == "thresher")
 
 
+def test_a_flood_spoils_half_of_the_first_questions_and_its_share_of_all(folder: str) -> None:
+    run, honest = (PoolRun("tiny", 1, attack, 0.2, "thresher") for attack in (pools.FLOOD, "none"))
+    flooded, clean = pools._split(run, folder), pools._split(honest, folder)
+    assert np.array_equal(flooded.X, clean.X)
+    assert np.array_equal(flooded.is_planted, flooded.y != clean.y)
+    assert flooded.is_planted.mean() == pytest.approx(0.2, abs=0.01)
+    assert flooded.is_planted[first_rows(flooded, 0.2, 1)].sum() == 10
+
+
 def test_a_failure_is_an_outcome(folder: str) -> None:
     record = pools.measure(PoolRun("missing", 1, "none", 0.0, "random"), folder, Limits())
     assert record["status"] == "failed" and "missing" in record["message"]
@@ -100,7 +109,7 @@ def test_the_study_meets_every_pool_with_every_method() -> None:
         tables=["cina"], attacks=["none", *ATTACKS], methods=METHODS, seeds=None, fraction=0.1
     )
     runs = list(pools.runs_of(options))
-    assert len({run.run for run in runs}) == len(runs) == 10 * 6 * 5
+    assert len({run.run for run in runs}) == len(runs) == 10 * 8 * 5
     assert {run.fraction for run in runs if run.attack == "none"} == {0.0}
 
 

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from labeling.pools import make_pool
+from thresher.labeling.fitting import Fitting
 from thresher.labeling.questions import N_FIRST, Questioner
 from thresher.labeling.scaled_pool import ScaledPool
 from thresher.labeling.transcript import Transcript
@@ -22,7 +24,7 @@ def run(questioner: Questioner, n_questions: int) -> Transcript:
 
 
 def questioner(batch_size: int = 10, audit_fraction: float = 0.1) -> Questioner:
-    return Questioner(POOL, np.ones(400), batch_size, audit_fraction)
+    return Questioner(POOL, np.ones(400), batch_size, audit_fraction, Fitting())
 
 
 def test_later_questions_are_close_to_the_boundary() -> None:
@@ -47,3 +49,23 @@ def test_a_large_batch_does_not_make_a_large_random_start() -> None:
 def test_no_row_is_chosen_twice() -> None:
     rows = list(run(questioner(batch_size=37), 400).asked())
     assert sorted(rows) == list(range(400))
+
+
+def test_of_rows_with_equal_scores_the_longer_is_closer_to_the_boundary() -> None:
+    pool = ScaledPool.of(np.array([[0.0, 0.0], [0.0, 2.0], [2.0, 0.0], [2.0, 2.0]]))
+    assert np.allclose(pool.lengths, np.sqrt(1 + np.square(pool.rows).sum(axis=1)))
+
+
+def test_almost_empty_rows_are_not_the_ones_to_ask_about() -> None:
+    rng = np.random.default_rng(0)
+    dense = rng.poisson(0.5, size=(300, 20)).astype(float)
+    dense[:100, 1:] = 0.0
+    labels = dense[:, :5].sum(axis=1) > dense[:, 5:10].sum(axis=1) + 0.5
+    pool = ScaledPool.of(sp.csr_array(dense))
+    asker = Questioner(pool, np.ones(300), 10, 0.0, Fitting())
+    transcript = Transcript(seed=0)
+    for _ in range(6):
+        transcript.batches.append(batch := asker.next_batch(transcript))
+        transcript.answers.update({row: bool(labels[row]) for row in batch.rows})
+    later = [row for batch in transcript.batches[2:] for row in batch.rows]
+    assert np.mean(np.array(later) < 100) < 0.2

@@ -76,6 +76,28 @@ def test_flips_of_one_class_raise_its_errors_more_than_flips_of_both() -> None:
     assert missed(1.0) > missed(0.0) + 0.05
 
 
+@pytest.mark.parametrize("attack", ["jittered-flip", "query-following"])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_jittered_rows_are_mixtures_of_clean_ones_but_none_of_them(attack: str, kind) -> None:
+    X, y = clean_table()
+    found = poison(kind(X), y, attack=attack, fraction=FRACTION, random_state=0)
+    rows = found.X.toarray() if sp.issparse(found.X) else found.X
+    planted = rows[found.is_planted]
+    assert all(np.isin(planted[:, j], X[:, j]).all() for j in range(X.shape[1]))
+    is_copy = np.array([(row == X).all(axis=1).any() for row in planted])
+    assert not is_copy.any()
+
+
+def test_the_query_follower_plants_near_the_boundaries_of_a_learner() -> None:
+    X, y = clean_table()
+    margins = CleanTable(rows=X, signs=y.astype(float))
+    distance = np.abs(margins.margins(fit(margins)))
+    found = poisoned("query-following")
+    closest = [np.abs(X - row).sum(axis=1).argmin() for row in found.X[found.is_planted]]
+    assert np.median(distance[closest]) < 0.7 * np.median(distance)
+    assert np.mean(y[closest] == -found.y[found.is_planted]) > 0.9
+
+
 @pytest.mark.parametrize(("strength", "n_distinct"), [(0.0, 44), (1.0, 44), (11.0, 4), (1e9, 1)])
 def test_spam_is_copied_as_often_as_its_strength_says(strength: float, n_distinct: int) -> None:
     table = poisoned("duplicated-spam", strength)

@@ -181,7 +181,8 @@ class ActiveClassifier:
     def next_batch(self) -> Batch:
         """The rows to ask about next, whether earlier ones are answered or not; none at the end."""
         size, share = self._parameters.batch_size, self._parameters.audit_fraction
-        questioner = Questioner(self._scaled, self.row_weights_, size, share)
+        fitting = Fitting(noise_rate=self._parameters.noise_rate)
+        questioner = Questioner(self._scaled, self.row_weights_, size, share, fitting)
         return questioner.next_batch(self._transcript)
 
     def with_transcript(self, transcript: Transcript, parameters: Parameters) -> Self:
@@ -262,7 +263,8 @@ class ActiveClassifier:
                 weights=trust_in_labeled(self.row_weights_, labeled, signs),
                 random=[int(place) for place in np.searchsorted(labeled, random)],
             )
-            fitting = Fitting(self._parameters.max_features, self._transcript.seed)
+            asked = self._parameters
+            fitting = Fitting(asked.max_features, self._transcript.seed, asked.noise_rate)
             names = self._pool.feature_names
             self._learned = LearnedModel(sample, fitting, self._scaled, answers.classes, names)
         return self._learned

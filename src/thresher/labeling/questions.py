@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from thresher.labeling.fitting import ridge
+from thresher.labeling.fitting import Fitting
 from thresher.labeling.scaled_pool import ScaledPool
 from thresher.labeling.transcript import Batch, Transcript
 from thresher.labeling.trust import LEAST_TRUST, trust_in_labeled
@@ -31,12 +31,14 @@ class Questioner:
     trust : (n,) of each row; those with at most a half are not asked about
     batch_size : rows chosen together
     audit_fraction : least share of the questions that are random
+    fitting : how the current model is fitted
     """
 
     pool: ScaledPool
     trust: FloatArray
     batch_size: int
     audit_fraction: float
+    fitting: Fitting
 
     def next_batch(self, transcript: Transcript) -> Batch:
         """The next rows in order of importance, none if no row is left."""
@@ -81,8 +83,8 @@ class Questioner:
         labeled = transcript.answers.labeled
         signs = transcript.answers.signs(labeled)
         weights = trust_in_labeled(self.trust, labeled, signs)
-        fit = ridge(self.pool.rows[labeled], signs, weights)
-        scores = fit.scores(self.pool.rows)[candidates]
+        fit = self.fitting.fit(self.pool.rows[labeled], signs, weights)
+        scores = (fit.scores(self.pool.rows) / self.pool.lengths)[candidates]
         order = np.argsort(np.abs(scores), kind="stable")
         if (rare := _rare_class(signs)) is not None:
             order = _in_turn(np.argsort(-rare * scores, kind="stable"), order)

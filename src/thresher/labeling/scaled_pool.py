@@ -1,6 +1,7 @@
 """The pool as the fits see it: columns scaled by medians, clipped, and of unit variance."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -55,6 +56,15 @@ class ScaledPool:
         scaled -= mean
         scaled /= deviation
         return cls(scaled, scaling, mean, deviation)
+
+    @cached_property
+    def lengths(self) -> FloatArray:
+        """√(1 + ‖z‖²) of each row: of two with equal scores, the longer is closer to the boundary.
+
+        Without it, the rows that a model is least sure of would be the shortest: almost empty ones.
+        """
+        squares = self.rows.multiply(self.rows) if is_sparse(self.rows) else np.square(self.rows)
+        return np.sqrt(1.0 + np.asarray(squares.sum(axis=1)).ravel())
 
     def in_clipped_columns(self, coef: FloatArray, offset: float) -> tuple[FloatArray, float]:
         """The same halfspace in the columns before they were centered: weights and offset."""

@@ -11,8 +11,10 @@ from thresher.simulate.poisoning.clean_table import CleanTable, Planted
 from thresher.simulate.poisoning.copies import (
     boundary_flip,
     duplicated_spam,
+    jittered_flip,
     label_flip,
     minority_erasure,
+    query_following,
 )
 from thresher.simulate.poisoning.decoys import min_max, model_targeted
 from thresher.simulate.poisoning.patterns import far_clump, linf_hijack, on_support_tilt
@@ -68,6 +70,8 @@ ATTACKS: dict[str, Attack] = {
     "model-targeted": Attack(model_targeted, _SHARES, usual=0.4, largest=1.0),
     "min-max": Attack(min_max, _SHARES, usual=0.4, largest=1.0),
     "boundary-flip": Attack(boundary_flip, (0.0, 1.0), usual=1.0, largest=1.0),
+    "jittered-flip": Attack(jittered_flip, (0.0, 1.0), usual=1.0, largest=1.0),
+    "query-following": Attack(query_following, (0.5, 1.0, 2.0), usual=1.0, largest=10.0),
     "duplicated-spam": Attack(duplicated_spam, (10.0, 100.0), usual=10.0),
     "minority-erasure": Attack(minority_erasure, (0.0, 0.5, 1.0), usual=0.5, largest=1.0),
     TRUST_KEEPING: Attack(trust_keeping, (0.5, 1.0, 2.0, 4.0), usual=2.0),

@@ -11,6 +11,10 @@ from thresher.simulate.poisoning.models import fit
 from thresher.simulate.poisoning.patterns import surest_rows
 from thresher.validation import FloatArray, Rows, is_sparse
 
+CROSSED = 0.1  # share of the entries that a jittered copy has from another one
+N_FIRST = 10  # labels of each class that a foreseen learner begins with
+N_ROUNDS = 20  # in which its boundary is foreseen
+
 
 def label_flip(table: CleanTable, n_rows: int, strength: float, rng: Generator) -> Planted:
     """Flipped labels of clean rows: a random draw from those a model is surest of.
@@ -43,6 +47,67 @@ def boundary_flip(table: CleanTable, n_rows: int, strength: float, rng: Generato
         parts.append(rng.permutation(np.resize(closest, n_copies)))
     copied = np.concatenate(parts)
     return Planted(rows=table.rows[copied], signs=-table.signs[copied])
+
+
+def jittered_flip(table: CleanTable, n_rows: int, strength: float, rng: Generator) -> Planted:
+    """The rows of `boundary_flip`, no longer exact copies: some entries are those of another one.
+
+    Who looks for equal rows with different labels does not find them.
+    """
+    flips = boundary_flip(table, n_rows, strength, rng)
+    return Planted(rows=crossed(flips.rows, flips.signs, rng), signs=flips.signs)
+
+
+def query_following(table: CleanTable, n_rows: int, strength: float, rng: Generator) -> Planted:
+    """Rows where a learner that asks about the rows closest to its boundary will ask next.
+
+    Such a learner is played. In every round, the rows closest to its boundary are planted with the
+    other label; it buys these labels, and `strength` as many honest ones of the next rows.
+    """
+    # Here and not above: scikit-learn takes longer to import than the rest of the laboratory.
+    from sklearn.linear_model import LogisticRegression
+
+    scale = 1 / table.columns.scale
+    rows = table.rows @ sp.diags_array(scale) if is_sparse(table.rows) else table.rows * scale
+    members = [np.flatnonzero(table.signs == sign) for sign in (-1.0, 1.0)]
+    first = [rng.permutation(own)[:N_FIRST] for own in members]
+    bought, signs = np.concatenate(first), table.signs[np.concatenate(first)]
+    planted, free = bought[:0], np.setdiff1d(np.arange(table.n_rows), bought)
+    for part in np.array_split(np.arange(n_rows), min(n_rows, N_ROUNDS)):
+        scores = LogisticRegression().fit(rows[bought], signs).decision_function(rows)
+        order = free[np.argsort(np.abs(scores[free]), kind="stable")]
+        own, honest = np.split(order[: part.size + round(strength * part.size)], [part.size])
+        planted = np.append(planted, own)
+        bought = np.concatenate([bought, own, honest])
+        signs = np.concatenate([signs, -table.signs[own], table.signs[honest]])
+        free = np.setdiff1d(free, bought)
+    planted = np.resize(planted, n_rows)  # more of the same, where the table has no more rows
+    signs = -table.signs[planted]
+    return Planted(rows=crossed(table.rows[planted], signs, rng), signs=signs)
+
+
+def crossed(rows: Rows, signs: FloatArray, rng: Generator) -> Rows:
+    """The rows with a tenth of their entries, at random, from others with the same sign.
+
+    Examples
+    --------
+    >>> rows = np.arange(40.0).reshape(4, 10)
+    >>> found = crossed(rows, np.ones(4), np.random.default_rng(0))
+    >>> bool(np.isin(found % 10, np.arange(10)).all()), int((found != rows).sum())
+    (True, 9)
+    """
+    others = np.arange(signs.size)
+    for sign in np.unique(signs):
+        own = np.flatnonzero(signs == sign)
+        shuffled = rng.permutation(own)
+        others[shuffled] = np.roll(shuffled, 1)  # never the row itself, unless it is alone
+    is_taken = rng.random(rows.shape) < CROSSED
+    is_taken[np.arange(signs.size), rng.integers(rows.shape[1], size=signs.size)] = True
+    if not is_sparse(rows):
+        return np.where(is_taken, rows[others], rows)
+    mixed = sp.csr_array(rows.multiply(~is_taken) + rows[others].multiply(is_taken))
+    mixed.eliminate_zeros()
+    return mixed
 
 
 def duplicated_spam(table: CleanTable, n_rows: int, strength: float, rng: Generator) -> Planted:

@@ -88,6 +88,10 @@ def poison(
         - "min-max": the same against gradient steps (default: 0.4)
         - "boundary-flip": copies of rows close to a fitted boundary, with the other label; 0 copies
           rows of both classes, 1 only those of the smaller class (default: 1)
+        - "jittered-flip": the same, with a tenth of their entries from each other, so that hardly
+          any planted row equals a clean one (default: 1)
+        - "query-following": rows where a learner that buys labels close to its boundary will ask,
+          with a wrong label; how many honest labels it buys for each of them (default: 1)
         - "duplicated-spam": identical copies of a few rows with a wrong label; copies of each
           (default: 10)
         - "minority-erasure": rows of the larger class, labeled as the smaller one, that make
