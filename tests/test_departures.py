@@ -218,6 +218,16 @@ def size_of_second_question(kind: type) -> int:
     return len(learner.ask().ids)
 
 
+def weight_of_a_wrong_column(noise_rate: float) -> float:
+    """What `ActiveClassifier` makes of a column in which rows with wrong labels are far out."""
+    rows = np.random.default_rng(0).standard_normal((100, 4))
+    labels = rows[:, 0] > 0
+    rows[:4, 0] += 3.0
+    labels[:4] = False
+    learner = ActiveClassifier(rows, noise_rate=noise_rate, initial_labels=labels, random_state=0)
+    return float(learner.coef_[0, 0])
+
+
 class WithReplacement:
     """A source of its own: rows of a table with replacement, each draw under a new id."""
 
@@ -320,6 +330,7 @@ SWITCHED: dict[tuple[str, str], Callable[[], tuple[object, object]]] = {
     ("use", "Questioner"): lambda: tuple(
         map(size_of_second_question, (ActiveClassifier, ActiveLearner))
     ),
+    ("noise_rate", "most_contradicted"): lambda: tuple(map(weight_of_a_wrong_column, (0.1, 0.0))),
     ("label_aware", "WeakModels"): lambda: tuple(map(trust_of_flipped_rows, (True, False))),
     ("final_fit", "keep_every_class"): lambda: tuple(
         map(trust_of_a_small_class, ("auto", "hinge"))
