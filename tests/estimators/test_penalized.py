@@ -59,10 +59,24 @@ def test_without_a_limit_the_error_is_small_and_the_fit_is_certified() -> None:
 
 
 def test_a_limited_l2_fit_uses_the_columns_of_the_l1_fit() -> None:
-    path = _Path("L2", l2_support_vectors, EXAMPLES).on_columns_of(10.0, 3)
-    fit = path.best(L2_RANGE).fitted()
+    columns = _Path("L1", l1_logistic, EXAMPLES, limit=3).features(10.0)
+    fit = _Path("L2", l2_support_vectors, EXAMPLES, columns=columns).best(L2_RANGE).fitted()
     assert np.flatnonzero(fit.coef).tolist() == [0, 1, 2]
     assert fit.penalty == "L2"
+
+
+def test_columns_that_only_help_together_are_found_within_the_limit() -> None:
+    # Five columns carry the signal with a common error, which the sixth measures: an L1 fit with
+    # two features takes two of the five.
+    rng = np.random.default_rng(0)
+    signal, error = rng.standard_normal((2, 300))
+    own = 0.5 * rng.standard_normal((300, 5))
+    rows, signs = np.column_stack([(signal + error)[:, None] + own, error]), np.sign(signal)
+    everyone = np.ones(300)
+    paired = Examples(rows, signs, everyone, everyone, usual_folds(signs, 0))
+    fit = best_penalized(paired, limit=2)
+    assert 5 in np.flatnonzero(fit.coef)
+    assert fit.is_certified
 
 
 def test_columns_are_chosen_without_the_held_out_rows() -> None:

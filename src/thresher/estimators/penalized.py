@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from thresher.estimators.examples import Examples, HeldOut, Places, Scores
+from thresher.estimators.feature_choice import choose_features
 from thresher.estimators.folds import Fold
 from thresher.geometry import hard_threshold
 from thresher.penalty_checker import relative_gap
@@ -26,6 +27,8 @@ SMALLER = 0.8  # factor of C while a fit has too many features
 L1_STEPS, L2_STEPS = 100, 1000  # bounds on the work of a fit
 L1_RANGE = np.logspace(0.25, 3, 12)  # multiples of the least C with a non-zero coefficient
 L2_RANGE = np.logspace(-5, 2, 8)
+ALL_ROWS = 0  # the number of the fit to all rows; folds count from 1
+Columns = dict[int, NDArray[np.intp]]  # of the fit to each fold, and to all rows
 # The first release that deprecates `penalty` also takes an l1_ratio without it.
 L1_ONLY = {"l1_ratio": 1.0} if LogisticRegression().penalty == "deprecated" else {"penalty": "l1"}
 
@@ -186,7 +189,7 @@ def best_penalized(examples: Examples, limit: int | None = None) -> PenalizedFit
     ----------
     examples : rows, signs, weights and folds
     limit : the largest number of features; None: no limit. A limited L2 fit uses the features that
-        the L1 fit chose
+        the L1 fit chose, or those that `choose_features` adds one after the other
 
     Examples
     --------
@@ -213,10 +216,23 @@ def choose_penalty(examples: Examples, limit: int | None = None) -> "ChosenPenal
     grid = L1_RANGE / slope
     sparse = first.best(grid)
     dense = _Path("L2", l2_support_vectors, examples)
-    if limit is not None and limit < examples.rows.shape[1]:
-        with_features = float(grid[len(grid) // 2]) if sparse.is_constant else sparse.C
-        dense = dense.on_columns_of(with_features, limit)
-    return min(sparse, dense.best(L2_RANGE), key=lambda point: point.error)
+    if limit is None or limit >= examples.rows.shape[1]:
+        return min(sparse, dense.best(L2_RANGE), key=lambda point: point.error)
+    with_features = float(grid[len(grid) // 2]) if sparse.is_constant else sparse.C
+    choices = [first.features(with_features), _one_after_the_other(examples, limit)]
+    limited = [replace(dense, columns=columns).best(L2_RANGE) for columns in choices]
+    return min(sparse, *limited, key=lambda point: point.error)
+
+
+def _one_after_the_other(examples: Examples, limit: int) -> "Columns":
+    weights = np.zeros((examples.signs.size, 1 + len(examples.folds)))
+    weights[:, 0] = examples.weights
+    for i, fold in enumerate(examples.folds, start=1):
+        weights[fold.train, i] = examples.weights[fold.train]
+    chosen = choose_features(
+        examples.rows, examples.signs, weights, limit, with_intercept=examples.with_intercept
+    )
+    return dict(zip([ALL_ROWS, *(fold.number for fold in examples.folds)], chosen))
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +259,7 @@ class ChosenPenalty:
         The loss is a sum over rows, so C is smaller for more of them. If the fit has too many
         features, C is lowered further.
         """
-        path = replace(self.path, examples=everyone)
+        path = replace(self.path, examples=everyone, used={})
         C = self.C * float(self.path.examples.weights.sum() / everyone.weights.sum())
         while not self.is_constant and path.has_too_many_features(C):
             C *= SMALLER
@@ -258,18 +274,38 @@ class _Path:
     model: Callable[..., Any]
     examples: Examples
     limit: int | None = None
-    columns: Places = field(default_factory=lambda: slice(None))
-    columns_of_folds: dict[int, NDArray[np.intp]] = field(default_factory=dict)
+    columns: Columns = field(default_factory=dict)
+    used: dict[tuple[float, int], NDArray[np.intp]] = field(default_factory=dict)
 
-    def on_columns_of(self, C: float, limit: int) -> Self:
-        """This path on the columns that matter most in an L1 fit with this C."""
+    def features(self, C: float) -> Columns:
+        """The columns that matter most in a fit with this C, to all rows and in each fold."""
+        columns = {ALL_ROWS: self._features(C, ALL_ROWS, slice(None))}
+        for fold in self.examples.folds:
+            columns[fold.number] = self._features(C, fold.number, fold.train)
+        return columns
 
-        def chosen(train: Places) -> NDArray[np.intp]:
-            coef = self.examples.fit(self._with(l1_logistic, C), train).coef_[0]
-            return np.flatnonzero(hard_threshold(coef, limit)) if coef.any() else np.arange(limit)
+    def _features(self, C: float, number: int, train: Places) -> NDArray[np.intp]:
+        if (C, number) not in self.used:
+            self._remember(C, number, self._fit(C, number, train).coef_[0])
+        return self.used[C, number]
 
-        of_folds = {fold.number: chosen(fold.train) for fold in self.examples.folds}
-        return replace(self, columns=chosen(slice(None)), columns_of_folds=of_folds)
+    def _remember(self, C: float, number: int, coef: FloatArray) -> None:
+        if self.limit is not None:
+            most = np.flatnonzero(hard_threshold(coef, self.limit))
+            self.used[C, number] = most if most.size else np.arange(self.limit)
+
+    def _fit(
+        self,
+        C: float,
+        number: int = ALL_ROWS,
+        train: Places = slice(None),
+        *,
+        tolerance: float = ROUGH,
+    ) -> Any:
+        seed, has_intercept = self.examples.seed % 2**32, self.examples.with_intercept
+        model = self.model(C, seed, tolerance=tolerance, fit_intercept=has_intercept)
+        rows = _take(self.examples.rows, self.columns.get(number))
+        return replace(self.examples, rows=rows).fit(model, train)
 
     def best(self, grid: FloatArray) -> ChosenPenalty:
         """The C with the least error on held-out rows."""
@@ -291,7 +327,9 @@ class _Path:
         """Whether a fit to all rows with this C has more than the limit."""
         if self.limit is None:
             return False
-        return int(np.count_nonzero(self._model(C).coef_)) > self.limit
+        coef = self._fit(C).coef_[0]
+        self._remember(C, ALL_ROWS, coef)
+        return int(np.count_nonzero(coef)) > self.limit
 
     def _point(self, C: float) -> ChosenPenalty | None:
         """This C on held-out rows; None if a fit to all rows has too many features."""
@@ -303,14 +341,12 @@ class _Path:
         return ChosenPenalty(self, C, held_out, is_converged)
 
     def _scores(self, C: float, fold: Fold, models: list[Any]) -> Scores:
-        columns = self.columns_of_folds.get(fold.number, slice(None))
-        model = self._on(columns).fit(self._with(self.model, C), fold.train)
+        model = self._fit(C, fold.number, fold.train)
         models.append(model)
+        self._remember(C, fold.number, model.coef_[0])
+        columns = self.columns.get(fold.number)
         # As model.decision_function, whose checks take longer than the product.
         return lambda rows: np.ravel(_take(rows, columns) @ model.coef_.T + model.intercept_)
-
-    def _model(self, C: float, tolerance: float = ROUGH) -> Any:
-        return self._on(self.columns).fit(self._with(self.model, C, tolerance))
 
     def fitted(self, point: ChosenPenalty) -> PenalizedFit:
         """The fit to all rows, to a finer tolerance than on the path, with its duality gap."""
@@ -318,13 +354,14 @@ class _Path:
         if point.is_constant:
             mean = self._mean_sign(slice(None))
             return PenalizedFit(self.penalty, point.C, np.zeros(n_features), mean, point.held_out)
-        model = self._model(point.C, FINE)
+        model = self._fit(point.C, tolerance=FINE)
         if self.limit is not None and np.count_nonzero(model.coef_) > self.limit:
-            model = self._model(point.C)
+            model = self._fit(point.C)
+        columns = self.columns.get(ALL_ROWS)
         coef, offset = np.zeros(n_features), float(np.ravel(model.intercept_)[0])
-        coef[self.columns] = model.coef_[0]
+        coef[slice(None) if columns is None else columns] = model.coef_[0]
         gap = relative_gap(
-            _take(self.examples.rows, self.columns),
+            _take(self.examples.rows, columns),
             self.examples.signs,
             self.examples.weights,
             penalty=self.penalty,
@@ -335,13 +372,6 @@ class _Path:
         )
         return PenalizedFit(self.penalty, point.C, coef, offset, point.held_out, gap)
 
-    def _on(self, columns: Places) -> Examples:
-        return replace(self.examples, rows=_take(self.examples.rows, columns))
 
-    def _with(self, model: Callable[..., Any], C: float, tolerance: float = ROUGH) -> Any:
-        seed, has_intercept = self.examples.seed % 2**32, self.examples.with_intercept
-        return model(C, seed, tolerance=tolerance, fit_intercept=has_intercept)
-
-
-def _take(rows: Rows, columns: Places) -> Rows:
-    return rows if isinstance(columns, slice) else rows[:, columns]
+def _take(rows: Rows, columns: NDArray[np.intp] | None) -> Rows:
+    return rows if columns is None else rows[:, columns]
