@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from scipy.special import logit
 from scipy.stats import rankdata
 from sklearn.linear_model import LogisticRegression
@@ -53,7 +54,7 @@ class View:
         return max(self.error - float(self.by_scores.probability.mean()), 0.0)
 
     def in_order_of(self, alike: FloatArray) -> "View":
-        """The view in which wrong labels are the more probable, the more the rows are alike."""
+        """The view in which rows with wrong labels come first if they are alike."""
         by_scores, by_signs = (part.in_order_of(alike) for part in (self.by_scores, self.by_signs))
         return replace(self, by_scores=by_scores, by_signs=by_signs)
 
@@ -90,14 +91,33 @@ def look_at_labels(
             by_signs=wrong_labels(scores, signs, gate, once),
         )
         views.append(view)
-    alike = _alike(rows, signs, max(views, key=lambda view: view.by_signs.evidence), seed)
-    return tuple(view.in_order_of(alike) for view in views)
+    clearest = max(views, key=lambda view: view.by_signs.evidence[0])
+    is_wrong = clearest.by_signs.probability > PROBABLE
+    alike = _alike(rows, signs, is_wrong, seed)
+    views = [view.in_order_of(alike) for view in views]
+    other = alike < PROBABLE
+    if alike[is_wrong].sum() <= PROBABLE * is_wrong.sum() or np.unique(signs[other]).size < 2:
+        return tuple(views)
+    return tuple(_apart(view, other, signs, gate, once) for view in views)
 
 
-def _alike(rows: Rows, signs: FloatArray, view: View, seed: int) -> FloatArray:
+def _apart(
+    view: View, other: NDArray[np.bool_], signs: FloatArray, gate: FloatArray, once: FloatArray
+) -> View:
+    """The view in which the evidence against these rows does not come from the rest."""
+    scores, signs, gate, once = view.scores[other], signs[other], gate[other], once[other]
+    by_scores = wrong_labels(scores, signs, gate[:, :0], once)
+    by_signs = wrong_labels(scores, signs, gate, once)
+    return replace(
+        view,
+        by_scores=view.by_scores.with_evidence(other, by_scores),
+        by_signs=view.by_signs.with_evidence(other, by_signs),
+    )
+
+
+def _alike(rows: Rows, signs: FloatArray, is_wrong: NDArray[np.bool_], seed: int) -> FloatArray:
     """How much each row is like those whose labels are probably wrong, from 0 to 1, by trees that
     have not seen it; 0 for all where there are few such rows."""
-    is_wrong = view.by_signs.probability > PROBABLE
     if is_wrong.sum() < MIN_ALIKE:
         return np.zeros(signs.size)
     labels = signs[:, np.newaxis]

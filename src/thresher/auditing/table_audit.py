@@ -33,6 +33,7 @@ from thresher.validation import seed_from
 from thresher.wording import count, some
 
 MAX_NAMED = 3  # of anything, in the verdict
+DISAGREES = "a label that disagrees with the other rows"
 PROBLEMS = {
     FAR_OUT: "out of range",
     CODE: "probably means missing",
@@ -244,14 +245,15 @@ class Audit:
             return f"Nothing stands out among {n_rows:,} rows."
         by_data = kinds.data_error[named] >= SUSPECT
         by_steering = ~by_data & (kinds.steers[named] >= kinds.disagrees[named])
-        n_by = {
-            "steer the model": int(by_steering.sum()),
-            "have a label that disagrees with the other rows": int((~by_data & ~by_steering).sum()),
-            "have a data error": int(by_data.sum()),
-        }
-        parts = [f"{n:,} {what}" for what, n in n_by.items() if n]
-        share = f"{n_named / n_rows:.1%}"
-        return f"{n_named:,} of {n_rows:,} rows ({share}) are suspects: {some(parts)}."
+        by_label = ~by_data & ~by_steering
+        n_by = [
+            (int(by_steering.sum()), "steers the model", "steer the model"),
+            (int(by_label.sum()), f"has {DISAGREES}", f"have {DISAGREES}"),
+            (int(by_data.sum()), "has a data error", "have a data error"),
+        ]
+        parts = [f"{n:,} {one if n == 1 else several}" for n, one, several in n_by if n]
+        verb = "is a suspect" if n_named == 1 else "are suspects"
+        return f"{n_named:,} of {n_rows:,} rows ({n_named / n_rows:.1%}) {verb}: {some(parts)}."
 
     def _about_models(self) -> str:
         view = self.best_view

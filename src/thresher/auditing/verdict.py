@@ -106,6 +106,6 @@ def weigh(
     return Suspicions(steers, disagrees, data.probability, repeated, can_tell)
 
 
-def _counted(probability: FloatArray, sure: float, is_named: NDArray[np.bool_]) -> FloatArray:
+def _counted(probability: FloatArray, sure: FloatArray, is_named: NDArray[np.bool_]) -> FloatArray:
     """The probability in rows that may be named; in others less, by the evidence."""
-    return probability * np.where(is_named, 1.0, DOUBTFUL * min(max(sure, LEAST_SURE), 1.0))
+    return probability * np.where(is_named, 1.0, DOUBTFUL * np.clip(sure, LEAST_SURE, 1.0))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
@@ -23,22 +24,33 @@ class WrongLabels:
     Parameters
     ----------
     probability : (n,) for each row
-    evidence : by how much the log-likelihood of all labels grows when some may be wrong
+    evidence : (n,) by how much the log-likelihood of all labels grows when some may be wrong
     """
 
     probability: FloatArray
-    evidence: float
+    evidence: FloatArray
 
     def in_order_of(self, alike: FloatArray) -> "WrongLabels":
         """What exceeds ½ is larger in rows that are like others whose labels are probably wrong.
 
         Planted rows are often alike, so those that are come first. A row that is rather like them
         than like other rows joins them.
+
+        Parameters
+        ----------
+        alike : (n,) how much each row is like those, from 0 to 1; up to ½ it says nothing
         """
         is_wrong = (self.probability >= PROBABLE) | (alike >= PROBABLE)
-        both = (self.probability + ALIKE_COUNTS * alike) / (1 + ALIKE_COUNTS)
+        likeness = np.maximum(alike - PROBABLE, 0.0) / (1 - PROBABLE)
+        both = (self.probability + ALIKE_COUNTS * likeness) / (1 + ALIKE_COUNTS)
         beyond = PROBABLE + (1 - PROBABLE) * (1 - (1 - both) ** 2)
         return replace(self, probability=np.where(is_wrong, beyond, self.probability))
+
+    def with_evidence(self, places: NDArray[np.bool_], own: "WrongLabels") -> "WrongLabels":
+        """The same with the evidence that was found in some rows alone, for those rows."""
+        evidence = self.evidence.copy()
+        evidence[places] = own.evidence
+        return replace(self, evidence=evidence)
 
 
 def wrong_labels(
@@ -80,7 +92,7 @@ def wrong_labels(
     fixed = [*bounds[:2], (RAREST, RAREST), (RAREST, RAREST), *[(0, 0)] * n_gates]
     start = np.r_[found.x[:2], RAREST, RAREST, np.zeros(n_gates)]
     without = minimize(curve.loss, start, jac=True, method="L-BFGS-B", bounds=fixed)
-    return WrongLabels(curve.wrong(found.x), float(without.fun - found.fun))
+    return WrongLabels(curve.wrong(found.x), np.full(signs.size, without.fun - found.fun))
 
 
 @dataclass(frozen=True, eq=False)
