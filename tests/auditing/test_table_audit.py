@@ -111,7 +111,7 @@ def test_clean_refuses_another_table(found):
 def test_the_verdict_counts_the_suspects_and_states_the_held_out_error(found):
     n_suspects = len(found.audit.suspects)
     assert f"{n_suspects} of 240 rows" in found.audit.verdict
-    assert "1 have a data error" in found.audit.verdict
+    assert "1 has a data error" in found.audit.verdict
     assert "has an error of" in found.audit.verdict
 
 
@@ -182,7 +182,7 @@ def weighed(
     error: float, evidence: float, trust: float = 1.0, n_copies: int = 1, agrees: bool = False
 ):
     """Twenty rows whose labels both models contradict, or only the first."""
-    by_scores, by_signs = (WrongLabels(np.full(20, 0.9), k * evidence) for k in (1, 2))
+    by_scores, by_signs = (WrongLabels(np.full(20, 0.9), np.full(20, k * evidence)) for k in (1, 2))
     views = [
         View(name, scores, error, error, by_scores, by_signs)
         for name, scores in (("linear", -SIGNS), ("forest", SIGNS if agrees else -SIGNS))

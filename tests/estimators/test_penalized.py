@@ -126,6 +126,13 @@ def test_where_no_column_says_anything_the_larger_class_is_the_answer(limit: int
     assert fit.error == pytest.approx(0.25)
 
 
+def test_a_fold_in_which_no_column_says_anything_is_fitted_all_the_same() -> None:
+    rows = np.zeros((120, 4))
+    rows[0, 1] = 1.0  # the other folds do not see it
+    fit = best_penalized(replace(EXAMPLES, rows=rows), 1)
+    assert np.count_nonzero(fit.coef) <= 1
+
+
 # -- the gap ---------------------------------------------------------------------------------
 
 

@@ -232,7 +232,13 @@ def _one_after_the_other(examples: Examples, limit: int) -> "Columns":
     chosen = choose_features(
         examples.rows, examples.signs, weights, limit, with_intercept=examples.with_intercept
     )
-    return dict(zip([ALL_ROWS, *(fold.number for fold in examples.folds)], chosen))
+    numbers = [ALL_ROWS, *(fold.number for fold in examples.folds)]
+    return {number: _some(columns, limit) for number, columns in zip(numbers, chosen)}
+
+
+def _some(columns: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
+    """The columns, or the first ones if there are none: a fit needs one."""
+    return columns if columns.size else np.arange(limit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,7 +298,7 @@ class _Path:
     def _remember(self, C: float, number: int, coef: FloatArray) -> None:
         if self.limit is not None:
             most = np.flatnonzero(hard_threshold(coef, self.limit))
-            self.used[C, number] = most if most.size else np.arange(self.limit)
+            self.used[C, number] = _some(most, self.limit)
 
     def _fit(
         self,
