@@ -6,12 +6,13 @@ leaves those for labels; `complete` answers both.
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 
 from thresher.geometry import Band
 from thresher.learning.history import History, PhaseOutcome, least_trust, summarize
+from thresher.learning.questions import Beliefs
 from thresher.learning.samples import ExampleStore, prune
 from thresher.learning.steps import (
     draw_request,
@@ -52,13 +53,25 @@ def check_schedule(schedule: Schedule) -> Schedule:
     return schedule
 
 
+class Known(NamedTuple):
+    """What a run has learned from labels, to be used in later phases."""
+
+    examples: ExampleStore
+    beliefs: Beliefs
+
+    @classmethod
+    def nothing(cls, task: Task, schedule: Schedule) -> Self:
+        """What is known before the first phase."""
+        return cls(ExampleStore(schedule.reuse_labels), Beliefs(task.n_features, task.sparsity))
+
+
 def learn(
     task: Task,
     schedule: Schedule,
     rng: np.random.Generator,
     observe: Callable[[PhaseOutcome], object] | None = None,
     history: History = (),
-    examples: ExampleStore | None = None,
+    known: Known | None = None,
 ) -> Generator[Request, Any, History]:
     """The history of a run of Algorithm 1; its last halfspace is the answer.
 
@@ -73,7 +86,7 @@ def learn(
     rng : draws the sample of line 8
     observe : called with the outcome of each phase; learning ends when it returns a true value
     history : phases that are over already, perhaps by another method; the run continues from there
-    examples : the labels of these phases, if they may count again
+    known : what these phases have learned from labels, if that may be used again
 
     Examples
     --------
@@ -83,7 +96,7 @@ def learn(
     >>> first.phase, first.band.normal
     (1, array([0., 0., 0.]))
     """
-    examples = ExampleStore(schedule.reuse_labels) if examples is None else examples
+    examples, beliefs = Known.nothing(task, schedule) if known is None else known
     halfspace = history[-1].halfspace if history else np.zeros(task.n_features)  # 2
     while (phase := schedule.next_phase(task, history)) is not None:  # 1, 3
         band = Band(halfspace, phase.band_width if history else np.inf)  # 4
@@ -94,12 +107,13 @@ def learn(
         if phase.label_aware:  # labels cost nothing and help to weigh
             judged = yield from label_then_weigh(pool, phase, least_trust(history, pool.ids))
         else:
-            judged = yield from weigh_then_label(pool, phase, rng)  # 7, 8
+            judged = yield from weigh_then_label(pool, phase, rng, beliefs)  # 7, 8
         if judged is None:
             break
         labeled = examples.add(judged.sample, judged.labels, band)
         minimum, labeled = fit(labeled, phase, center=halfspace)  # 9
-        candidate = sparse_unit(minimum.point, task.sparsity, fallback=labeled.mean_direction)  # 10
+        point = beliefs.refine(minimum.point, judged.sample, judged.labels, phase)
+        candidate = sparse_unit(point, task.sparsity, fallback=labeled.mean_direction)  # 10
         outcome = summarize(phase, candidate, drawn, judged, labeled, minimum, halfspace)
         history, halfspace = (*history, outcome), candidate
         del drawn, pool, judged, labeled  # their rows would be kept through the next draw
@@ -119,10 +133,10 @@ def learn_in_turn(
     For a budget that was raised: the phases of the smaller one stay as they were.
     """
     history: History = ()
-    examples = ExampleStore(schedule.reuse_labels)
+    known = Known.nothing(tasks[0], schedule)
     for task in tasks:
         continued = replace(task, n_phases_before=len(history))
-        history = yield from learn(continued, schedule, rng, observe, history, examples)
+        history = yield from learn(continued, schedule, rng, observe, history, known)
     return history
 
 

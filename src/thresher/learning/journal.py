@@ -285,7 +285,8 @@ def _rebuild(description: dict[str, Any] | None) -> PracticalSchedule | TheorySc
         for name in RETIRED & values.keys():
             if not values.pop(name):
                 raise ValueError(f"PracticalSchedule no longer has the switch {name}")
-        return PracticalSchedule(**values)
+        # Files of earlier versions have runs that knew no posterior.
+        return PracticalSchedule(**{"use_posterior": False} | values)
     if description["kind"] == TheorySchedule.__name__:
         constants = {k: v for k, v in values["constants"].items() if k != "draws_factor"}  # retired
         return TheorySchedule(**{**values, "constants": PaperConstants(**constants)})

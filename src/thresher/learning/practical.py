@@ -10,6 +10,7 @@ from dataclasses import Field, dataclass, fields, replace
 from typing import Any, Self
 
 from thresher.learning.history import History
+from thresher.learning.posterior import UNCERTAIN_FEATURES
 from thresher.learning.task import Cost, Phase, Task
 from thresher.oracles import Draw
 from thresher.validation import check_count, check_positive, check_switch
@@ -61,6 +62,14 @@ class PracticalSchedule:
     use_every_row : let every row of the pool count with its weight, instead of drawing a sample by
         weight; for labels that cost nothing
     positive_weight : what a positive row costs in the hinge loss, relative to a negative one
+    use_posterior : with labels that are bought, ask about rows close to the boundary in a posterior
+        of the halfspace, and let its mean be the halfspace; without it, lines 8 and 10 of the paper
+    candidates_per_feature : features that the posterior looks at, over the sparsity
+    max_candidates : the posterior looks at no more; if that is less than three times the sparsity,
+        there is none
+    max_followed_share : questions are drawn from rows so close to the boundary that an adversary
+        who puts every planted row there would own this share of them
+    questions_per_feature : questions of one round, over the sparsity
     variance_factor : None for the least-variance form; a number C for the paper's form, weights
         whose variance is at most C(b² + r²)
 
@@ -99,12 +108,23 @@ class PracticalSchedule:
     label_aware: bool = False
     trim_factor: float = 0.5
     positive_weight: float = 1.0
+    use_posterior: bool = True
+    candidates_per_feature: float = 10.0
+    max_candidates: int = 300
+    max_followed_share: float = 0.1
+    questions_per_feature: float = 2.0
     variance_factor: float | None = None
 
     def __post_init__(self) -> None:
         for item in fields(self):
             object.__setattr__(self, item.name, _checked(getattr(self, item.name), item))
-        for name in ("shrink", "max_outlier_fraction", "max_dirty_share", "first_label_share"):
+        for name in (
+            "shrink",
+            "max_outlier_fraction",
+            "max_dirty_share",
+            "first_label_share",
+            "max_followed_share",
+        ):
             if not getattr(self, name) < 1:
                 raise ValueError(f"{name} must be below 1, got {getattr(self, name)}")
         if self.label_aware and not self.use_every_row:
@@ -144,6 +164,7 @@ class PracticalSchedule:
             label_aware=self.label_aware,
             trimmed_share=self.trim_factor * task.noise_rate if self.label_aware else 0.0,
             positive_weight=self.positive_weight,
+            **self._questions(task, index),
         )
 
     def after_draw(self, phase: Phase, drawn: Draw) -> Phase | None:
@@ -163,8 +184,14 @@ class PracticalSchedule:
                 return None
             if self.keep_label_aware_fraction:
                 return phase
-        fraction = self._capped(phase.outlier_fraction / max(mass, 1e-9))
-        return replace(phase, outlier_fraction=fraction)
+        mass = max(mass, 1e-9)
+        share = phase.question_share / mass
+        return replace(
+            phase,
+            outlier_fraction=self._capped(phase.outlier_fraction / mass),
+            dirty_share=self._capped(phase.dirty_share / mass),
+            question_share=share if share < WORTH_CHOOSING else 1.0,
+        )
 
     def n_phases(self, task: Task) -> int:
         """How many phases the task gets: the fewest that radius, noise and labels allow.
@@ -258,6 +285,8 @@ class PracticalSchedule:
         showed therefore estimates the angle that its region had to cover. Rows that an adversary
         places in the band fall on either side of it, so half of them count as wrong.
 
+        Questions that were chosen by their margin say nothing about the band.
+
         Departure: the paper's radii halve whatever happens.
         """
         last = history[-1]
@@ -266,7 +295,7 @@ class PracticalSchedule:
         if len(history) >= self.n_phases(replace(task, n_phases_before=0)):
             return last.phase.l2_radius
         planned = self.shrink * last.phase.l2_radius
-        if not self.keep_radius_without_progress:
+        if not self.keep_radius_without_progress or last.phase.question_share < 1:
             return planned
         dirty = min(last.phase.outlier_fraction / self.outlier_margin, 0.5)
         angle = max(last.fresh_error - dirty / 2, 0.0) * last.phase.band_width / WRONG_PER_ANGLE
@@ -274,6 +303,21 @@ class PracticalSchedule:
 
     def _capped(self, fraction: float) -> float:
         return min(fraction, self.max_outlier_fraction)
+
+    def _questions(self, task: Task, index: int) -> dict[str, Any]:
+        """How a phase chooses its questions; the share is of all rows until they are drawn."""
+        s, eta, followed = task.sparsity, task.noise_rate, self.max_followed_share
+        n_candidates = min(math.ceil(self.candidates_per_feature * s), self.max_candidates)
+        is_off = not self.use_posterior or self.use_every_row
+        if is_off or n_candidates < UNCERTAIN_FEATURES * s:
+            return {}
+        share = eta * (1 - followed) / ((1 - eta) * followed)
+        return {
+            "dirty_share": self._capped(eta),
+            "n_candidates": n_candidates,
+            "question_share": 1.0 if index == 1 else share,
+            "questions_per_round": math.ceil(self.questions_per_feature * s),
+        }
 
     def _max_variance(self, b: float, r: float) -> float | None:
         """None, or C(b² + r²).
@@ -317,4 +361,12 @@ def _checked(value: Any, item: Field[Any]) -> Any:
 
 DEFAULT_TARGET_ERROR = 0.01
 GAUSSIAN_MASS_PER_WIDTH = 0.8  # P(|g| ≤ b) ≈ 2φ(0)·b; log-concave densities differ by a constant
+SHARES = (
+    "shrink",
+    "max_outlier_fraction",
+    "max_dirty_share",
+    "first_label_share",
+    "max_followed_share",
+)
+WORTH_CHOOSING = 0.9  # a larger share of the pool is as good as the whole of it
 WRONG_PER_ANGLE = 0.4  # φ(0), see PracticalSchedule._radius

@@ -17,6 +17,7 @@ from thresher.arrays import (
     to_host,
 )
 from thresher.geometry import Band, hard_threshold
+from thresher.learning.questions import Beliefs
 from thresher.learning.samples import LabeledRows, Pool, Sample, sample_by_weight
 from thresher.learning.task import Phase
 from thresher.oracles import DrawRequest, LabelRequest
@@ -88,12 +89,15 @@ def variance_allowance(phase: Phase, removal: OutlierRemoval) -> float:
 
 
 def weigh_then_label(
-    pool: Pool, phase: Phase, rng: np.random.Generator
+    pool: Pool, phase: Phase, rng: np.random.Generator, beliefs: Beliefs
 ) -> Generator[LabelRequest, FloatArray, Judged | None]:
     """Trust for the rows (line 7), then labels for a sample drawn by it (line 8); None if empty."""
     if pool.n_rows == 0:
         return None
     removal = _remove(pool.X, phase)
+    if beliefs.can_choose(phase):
+        asked = yield from beliefs.ask(pool, removal.weights, phase, rng)
+        return None if asked is None else Judged.of(pool, removal, phase, *asked)
     sample = sample_by_weight(pool, removal.weights, phase.n_queries, rng)
     labels = yield LabelRequest(sample.ids, sample.X, phase.index)
     return Judged.of(pool, removal, phase, sample, labels)

@@ -79,6 +79,11 @@ class Phase:
     trimmed_share : the share of row weight, of the largest losses, left out of the hinge loss
     positive_weight : what a positive row costs in the hinge loss, relative to a negative one; 1 in
         the paper
+    dirty_share : the largest expected share of planted rows in the band
+    n_candidates : features that a posterior of the halfspace looks at; 0, as in the paper, for none
+    question_share : the share of the pool's weight, of the rows closest to the boundary, from which
+        questions are drawn; 1 in the paper
+    questions_per_round : how many of them before the boundary is estimated again
 
     Examples
     --------
@@ -106,6 +111,10 @@ class Phase:
     label_aware: bool
     trimmed_share: float
     positive_weight: float = 1.0
+    dirty_share: float = 0.0
+    n_candidates: int = 0
+    question_share: float = 1.0
+    questions_per_round: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)

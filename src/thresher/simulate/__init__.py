@@ -1,7 +1,12 @@
 """The laboratory: distributions, adversaries and the malicious oracle. No learner imports it."""
 
 from thresher.simulate.adversaries import ADVERSARIES
-from thresher.simulate.adversaries.adaptive import InBandMass, MovedIntoBand, PlantedFeatures
+from thresher.simulate.adversaries.adaptive import (
+    InBandMass,
+    MovedIntoBand,
+    PlantedFeatures,
+    QueryFollower,
+)
 from thresher.simulate.adversaries.base import Adversary, PastDraw, View
 from thresher.simulate.adversaries.oblivious import (
     CleanLabel,
@@ -57,6 +62,7 @@ __all__ = [
     "PlantedFeatures",
     "PointMass",
     "PoisonedTable",
+    "QueryFollower",
     "SparseSpike",
     "SpoiledTable",
     "StudentT",

@@ -49,6 +49,7 @@ class LoopSchedule(PracticalSchedule):
     shrink_l1_radius : let the l1 radius shrink with the l2 radius; without it, the l1 radius is 2√s
         after the first phase
     localize : have phases after the first
+    use_posterior : as in `PracticalSchedule`; none of these loops does
 
     Examples
     --------
@@ -63,6 +64,7 @@ class LoopSchedule(PracticalSchedule):
     sample_labels: bool = True
     shrink_l1_radius: bool = True
     localize: bool = True
+    use_posterior: bool = False
 
     def next_phase(self, task: Task, history: History) -> Phase | None:
         """The next phase without the steps that are left out."""

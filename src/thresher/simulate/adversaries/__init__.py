@@ -3,7 +3,12 @@
 from collections.abc import Callable
 from functools import partial
 
-from thresher.simulate.adversaries.adaptive import InBandMass, MovedIntoBand, PlantedFeatures
+from thresher.simulate.adversaries.adaptive import (
+    InBandMass,
+    MovedIntoBand,
+    PlantedFeatures,
+    QueryFollower,
+)
 from thresher.simulate.adversaries.base import Adversary
 from thresher.simulate.adversaries.oblivious import (
     CleanLabel,
@@ -40,6 +45,7 @@ ADVERSARIES: dict[str, Callable[..., Adversary]] = {
     "in-band-mass": InBandMass,
     "in-band-mass-on-support": partial(InBandMass, support_restricted=True),
     "in-band-mass-late": partial(InBandMass, from_phase=3),
+    "query-following": QueryFollower,
     "planted-features": PlantedFeatures,
     "kearns-li": KearnsLiPair,
 }

@@ -1,7 +1,7 @@
 """Attacks that watch the learner and follow its band."""
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.random import Generator
@@ -40,6 +40,7 @@ class InBandMass(StrengthAdversary):
     strength: float = 3.0
     from_phase: int = 1
     support_restricted: bool = False
+    inner_share: ClassVar[float] = 1.0  # of the band, around its middle, that gets the rows
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,8 +65,25 @@ class InBandMass(StrengthAdversary):
         v = self.direction(view)
         if v.any():
             set_along(X, v, -self.strength * y)
-        place_in_band(X, view, rng)  # v is orthogonal to the halfspace: its component stays
+        place_in_band(X, view, rng, self.inner_share)  # v is orthogonal: its component stays
         return X, y
+
+
+@dataclass(frozen=True)
+class QueryFollower(InBandMass):
+    """Every dirty row where the next questions will be: on the learner's boundary itself.
+
+    Like `InBandMass`, but |t| ≤ b/50. A learner that asks about the rows closest to its boundary
+    meets these rows first, all of them with the wrong label, and a learner that narrows its band
+    keeps all of them while it loses clean ones.
+
+    Parameters
+    ----------
+    strength : c; 1 looks like a clean row, 2 is worse and still stealthy
+    from_phase, support_restricted : as in `InBandMass`
+    """
+
+    inner_share: ClassVar[float] = 0.02
 
 
 @dataclass(frozen=True)

@@ -213,13 +213,14 @@ def entry_radius(view: View) -> float:
     return float(1 + np.log(_ROWS_TO_HIDE_AMONG * view.n_features))
 
 
-def place_in_band(rows: FloatArray, view: View, rng: Generator) -> None:
+def place_in_band(rows: FloatArray, view: View, rng: Generator, inner_share: float = 1.0) -> None:
     """Move the rows, in place, along the current halfspace to a uniform position in its band.
 
-    Without a band (phase 1) nothing moves. The outermost billionth of the band stays free, so that
+    `inner_share` is the part of the band, around its middle, in which they end. Without a band
+    (phase 1) nothing moves. The outermost billionth of the band stays free, so that
     rounding pushes no row out.
     """
     if np.isfinite(view.band_width) and view.halfspace.any():
-        width = view.band_width * (1 - 1e-9)
+        width = inner_share * view.band_width * (1 - 1e-9)
         places = rng.uniform(-width, width, size=rows.shape[0])
         set_along(rows, view.halfspace, np.asarray(places))

@@ -1,0 +1,156 @@
+"""Bar L4: how few labels `ActiveLearner` needs in setting Q, without noise and under every attack.
+
+    python -m benchmarks.few_labels --out records.jsonl [--part clean --part 750] [--seeds 0-9]
+
+Setting Q: 500 features of which 10 matter, a random target, Gaussian rows, the true noise rate. A
+run that is in the records already is not repeated, so an interrupted measurement continues. At the
+end, and with `--seeds none`, the bars are printed from what is there: medians over the seeds, and
+the largest of them over the attacks. Strengths are those that were worst on other seeds; the whole
+measurement takes about two hours on one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+from benchmarks.ratio import Ratio
+from benchmarks.report import table
+from thresher.experiments import SimulationSpec, run_simulation
+from thresher.experiments.spec import NO_ADVERSARY
+
+SETTING: dict[str, Any] = {"n_features": 500, "sparsity": 10}
+ATTACKS: dict[str, tuple[float | None, ...]] = {
+    "kearns-li": (None,),
+    "query-following": (1.0, 1.5, 2.0, 3.0),
+    "in-band-mass": (1.5, 2.0),
+    "on-support-tilt-in-band": (1.5, 2.0),
+    "label-flip-near": (None,),
+    "point-mass-in-band": (8.0,),
+    "far-clump-in-band": (8.0,),
+    "in-band-mass-late": (1.5,),
+    "sparse-spike-in-band": (1.0, 2.0),
+    "in-band-mass-on-support": (1.5,),
+    "clean-label": (1.5, 2.0),
+    "planted-features": (1.0, 3.0),
+    "linf-hijack-in-band": (0.25, 1.0),
+    "label-flip": (None,),
+    "label-flip-far": (None,),
+    "on-support-tilt": (2.0, 3.0),
+    "far-clump": (1.5, 3.0),
+    "point-mass": (2.0, 8.0),
+    "linf-hijack": (0.1, 0.5),
+    "sparse-spike": (1.0,),
+}
+
+
+class Cell(NamedTuple):
+    """One question of the bar: a budget, a noise rate, an attack."""
+
+    label_budget: int
+    noise_rate: float = 0.0
+    adversary: str = NO_ADVERSARY
+    strength: float | None = None
+
+
+class Part(NamedTuple):
+    """Cells that are judged together, and what their errors may be."""
+
+    what: str
+    label_budget: int
+    noise_rate: float
+    bound: float
+
+
+PARTS = {
+    "clean": Part("no noise, 430 labels: ninth of ten errors", 430, 0.0, 0.01),
+    "clean-370": Part("no noise, 370 labels: ninth of ten errors", 370, 0.0, 0.01),
+    "750": Part("noise rate 0.05, 750 labels: worst median", 750, 0.05, 0.032),
+    "1500": Part("noise rate 0.05, 1,500 labels: worst median", 1500, 0.05, 0.034),
+    "1500-10": Part("noise rate 0.1, 1,500 labels: worst median", 1500, 0.1, 0.060),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure what is missing, print the bars; 0 if all that were measured are kept, else 1."""
+    arguments = _parser().parse_args(argv)
+    for name in arguments.part or PARTS:
+        for seed, cell in _runs(PARTS[name], arguments.seeds, arguments.attack):
+            if (cell, seed) not in _errors(arguments.out):
+                _measure(cell, seed, arguments.out)
+    bars = list(_bars(_errors(arguments.out)))
+    print(table(bars))
+    return 0 if all(bar.holds for bar in bars) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.few_labels",
+        description="Measure bar L4: the errors that few labels buy in setting Q.",
+        epilog="example: python -m benchmarks.few_labels --part clean --out records.jsonl",
+    )
+    parser.add_argument("--out", type=Path, required=True, help="records, one JSON object a line")
+    parser.add_argument("--part", action="append", choices=PARTS, help="(default: all)")
+    parser.add_argument("--attack", action="append", choices=ATTACKS, help="(default: all)")
+    parser.add_argument("--seeds", type=_seeds, default=range(10), help="(default: 0-9)")
+    return parser
+
+
+def _seeds(text: str) -> range:
+    if text == "none":
+        return range(0)
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+def _runs(part: Part, seeds: range, attacks: list[str] | None) -> Iterator[tuple[int, Cell]]:
+    for name, strengths in ATTACKS.items() if part.noise_rate else [(NO_ADVERSARY, (None,))]:
+        if name == NO_ADVERSARY or attacks is None or name in attacks:
+            for strength in strengths:
+                cell = Cell(part.label_budget, part.noise_rate, name, strength)
+                yield from ((seed, cell) for seed in seeds)
+
+
+def _measure(cell: Cell, seed: int, path: Path) -> None:
+    run = run_simulation(SimulationSpec(**SETTING, **cell._asdict()), seed)
+    record = {**cell._asdict(), "seed": seed, "error": run.error, "n_labels": run.n_labels}
+    record |= {"n_uncertified": run.n_uncertified, "seconds": run.seconds}
+    with path.open("a", encoding="utf8") as file:
+        file.write(json.dumps(record) + "\n")
+    print(cell, seed, f"{run.error:.4f}", file=sys.stderr, flush=True)
+
+
+def _errors(path: Path) -> dict[tuple[Cell, int], float]:
+    lines = path.read_text(encoding="utf8").splitlines() if path.exists() else []
+    records = [json.loads(line) for line in lines]
+    return {(Cell(*(r[name] for name in Cell._fields)), r["seed"]): r["error"] for r in records}
+
+
+def _bars(errors: dict[tuple[Cell, int], float]) -> Iterator[Ratio]:
+    by_cell: dict[Cell, list[float]] = defaultdict(list)
+    for (cell, _), error in errors.items():
+        by_cell[cell].append(error)
+    for part in PARTS.values():
+        own = {c: e for c, e in by_cell.items() if c[:2] == (part.label_budget, part.noise_rate)}
+        if not own:
+            continue
+        if part.noise_rate == 0:
+            (found,) = own.values()
+            value = sorted(found)[max(len(found) - 2, 0)]
+            note = f"median {median(found):.4f}, {len(found)} seeds"
+        else:
+            worst = max(own, key=lambda cell: median(own[cell]))
+            value, n_seeds = median(own[worst]), {len(found) for found in own.values()}
+            under = " ".join(str(x) for x in worst[2:] if x is not None)
+            note = f"under {under}; {len(own)} cells of {min(n_seeds)} to {max(n_seeds)} seeds"
+        yield Ratio("L4", part.what, value, 1.0, part.bound, note=note)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
