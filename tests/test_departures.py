@@ -267,6 +267,17 @@ def fractions(schedule: PracticalSchedule) -> list[float]:
     return [outcome.phase.outlier_fraction for outcome in phases_of(schedule)]
 
 
+def n_questions(schedule: PracticalSchedule, **options: Any) -> int:
+    """How often an active run on the table asks."""
+    X, y = planted_table()
+    asked = {"sparsity": 2, "label_budget": 300, "random_state": 0} | options
+    learner, n_asked = ActiveLearner(X[12:], schedule=schedule, **asked), 0
+    while (question := learner.ask()) is not None:
+        learner.tell(y[12:][question.ids])
+        n_asked += 1
+    return n_asked
+
+
 def spent(schedule: PracticalSchedule) -> bool:
     return sum(o.n_queries for o in phases_of(schedule, label_budget=300)) > 300
 
@@ -285,6 +296,12 @@ SWITCHED: dict[tuple[str, str], Callable[[], tuple[object, object]]] = {
     ),
     ("reuse_labels", "ExampleStore"): schedule_switch(
         "reuse_labels", False, lambda s: [o.n_labels_used for o in phases_of(s)]
+    ),
+    ("use_posterior", "ask"): schedule_switch(
+        "use_posterior", False, lambda s: n_questions(s, noise_rate=0.0)
+    ),
+    ("use_posterior", "refine"): schedule_switch(
+        "use_posterior", False, lambda s: phases_of(s)[0].halfspace.tolist()
     ),
     ("use_every_row", "sample_by_weight"): lambda: (
         table_phases(label_aware=False)[0].n_labels_used,

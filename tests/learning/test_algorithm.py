@@ -49,6 +49,17 @@ class Run:
         """The halfspace that each phase started from."""
         return [np.zeros(D), *(outcome.halfspace for outcome in self.history[:-1])]
 
+    @property
+    def draw_requests(self) -> list[DrawRequest]:
+        """What was asked of the source, one for each phase."""
+        return [request for request in self.requests if isinstance(request, DrawRequest)]
+
+    @property
+    def questions(self) -> list[list[LabelRequest]]:
+        """The requests for labels of each phase."""
+        labels = [request for request in self.requests if isinstance(request, LabelRequest)]
+        return [[r for r in labels if r.phase == o.phase.index] for o in self.history]
+
 
 def run(
     schedule: Schedule = SCHEDULE,
@@ -77,7 +88,15 @@ def clean(request: pytest.FixtureRequest) -> Run:
 
 def test_every_phase_asks_for_rows_and_then_for_labels(clean: Run) -> None:
     kinds = [type(request) for request in clean.requests]
-    assert kinds == [DrawRequest, LabelRequest] * len(clean.history)
+    rounds = [len(questions) for questions in clean.questions]
+    assert rounds[0] == 1 and min(rounds[1:]) > 1
+    assert kinds == [kind for n in rounds for kind in [DrawRequest] + n * [LabelRequest]]
+
+
+def test_without_a_posterior_every_phase_asks_once() -> None:
+    by_weight = run(replace(SCHEDULE, use_posterior=False))
+    kinds = [type(request) for request in by_weight.requests]
+    assert kinds == [DrawRequest, LabelRequest] * len(by_weight.history)
 
 
 def test_the_first_phase_looks_everywhere(clean: Run) -> None:
@@ -86,7 +105,7 @@ def test_the_first_phase_looks_everywhere(clean: Run) -> None:
 
 
 def test_later_phases_look_in_the_band_around_the_last_halfspace(clean: Run) -> None:
-    draws = clean.requests[2::2]
+    draws = clean.draw_requests[1:]
     assert len(draws) >= 3
     for request, (before, now) in zip(draws, pairwise(clean.history)):
         assert np.array_equal(request.band.normal, before.halfspace)
@@ -94,7 +113,7 @@ def test_later_phases_look_in_the_band_around_the_last_halfspace(clean: Run) -> 
 
 
 def test_a_draw_request_tells_an_adversary_the_whole_phase(clean: Run) -> None:
-    for request, outcome in zip(clean.requests[::2], clean.history):
+    for request, outcome in zip(clean.draw_requests, clean.history):
         assert request.phase == outcome.phase.index
         assert request.max_abs_entry == outcome.phase.max_abs_entry
         assert (request.n_rows, request.max_draws) == (
@@ -104,14 +123,16 @@ def test_a_draw_request_tells_an_adversary_the_whole_phase(clean: Run) -> None:
 
 
 def test_labels_are_asked_for_rows_of_the_phases_own_draw(clean: Run) -> None:
-    for draw, request in zip(clean.draws, clean.requests[1::2]):
+    for draw, questions in zip(clean.draws, clean.questions):
         place = {int(i): row for i, row in zip(draw.ids, draw.X)}
-        assert all(np.array_equal(place[int(i)], row) for i, row in zip(request.ids, request.X))
+        for request in questions:
+            assert all(np.array_equal(place[int(i)], row) for i, row in zip(request.ids, request.X))
 
 
 def test_an_id_stands_once_in_a_label_request(clean: Run) -> None:
-    for request in clean.requests[1::2]:
-        assert np.unique(request.ids).size == request.ids.size
+    for questions in clean.questions:
+        ids = np.concatenate([request.ids for request in questions])
+        assert np.unique(ids).size == ids.size
 
 
 def test_the_phases_are_numbered_from_one(clean: Run) -> None:
@@ -214,10 +235,10 @@ def test_the_labels_that_are_used_are_the_fresh_ones_and_earlier_ones_in_the_ban
     clean: Run,
 ) -> None:
     earlier = np.zeros((0, D))
-    for draw, labels, outcome in zip(clean.requests[::2], clean.requests[1::2], clean.history):
+    for draw, questions, outcome in zip(clean.draw_requests, clean.questions, clean.history):
         n_reused = np.count_nonzero(draw.band.admits(earlier)) if earlier.size else 0
         assert outcome.n_labels_used == outcome.n_labels + n_reused
-        earlier = np.concatenate([earlier, labels.X])
+        earlier = np.concatenate([earlier, *(request.X for request in questions)])
 
 
 def test_the_fresh_error_of_the_first_phase_is_unknown(clean: Run) -> None:

@@ -31,6 +31,7 @@ SCHEDULE = PracticalSchedule(
     min_unlabeled=4000,
     max_unlabeled=20_000,
 )
+BY_WEIGHT = replace(SCHEDULE, use_posterior=False)  # questions from the whole band
 SWITCHES = [item.name for item in fields(SCHEDULE) if isinstance(item.default, bool)]
 NUMBERS = [item.name for item in fields(SCHEDULE) if item.name not in SWITCHES]
 
@@ -177,11 +178,45 @@ def test_without_noise_no_weight_may_be_removed() -> None:
     assert SCHEDULE.after_draw(phase, drawn).outlier_fraction == 0.0
 
 
-def test_only_the_outlier_fraction_changes_after_a_draw() -> None:
-    phase = phases(SCHEDULE, task(noise_rate=0.05))[1]
+def test_only_shares_change_after_a_draw() -> None:
+    phase = phases(SCHEDULE, task(noise_rate=0.01))[1]
     drawn = Draw(ids=np.arange(50), X=np.zeros((50, 200)), n_drawn=100)
     after = SCHEDULE.after_draw(phase, drawn)
-    assert replace(after, outlier_fraction=phase.outlier_fraction) == phase
+    names = ("outlier_fraction", "dirty_share", "question_share")
+    for name in names:
+        assert getattr(after, name) == 2 * getattr(phase, name) > 0
+    assert replace(after, **{name: getattr(phase, name) for name in names}) == phase
+
+
+# Questions
+
+
+def test_an_adversary_who_follows_the_questions_owns_a_limited_share_of_them() -> None:
+    eta = 0.01
+    phase = phases(SCHEDULE, task(noise_rate=eta))[1]
+    clean = (1 - eta) * phase.question_share
+    assert eta / (eta + clean) == pytest.approx(SCHEDULE.max_followed_share)
+
+
+def test_the_first_questions_are_drawn_from_everywhere() -> None:
+    assert phases(SCHEDULE, task())[0].question_share == 1
+
+
+def test_questions_about_most_of_the_pool_are_drawn_from_all_of_it() -> None:
+    phase = phases(SCHEDULE, task(noise_rate=0.05))[1]
+    drawn = Draw(ids=np.arange(50), X=np.zeros((50, 200)), n_drawn=100)
+    assert SCHEDULE.after_draw(phase, drawn).question_share == 1
+
+
+@pytest.mark.parametrize("changes", [{"use_posterior": False}, {"use_every_row": True}])
+def test_the_switch_and_free_labels_leave_no_posterior(changes: dict[str, bool]) -> None:
+    for phase in phases(replace(SCHEDULE, **changes), task()):
+        assert (phase.n_candidates, phase.question_share) == (0, 1)
+
+
+def test_a_dense_halfspace_has_no_posterior() -> None:
+    assert phases(SCHEDULE, task(sparsity=101, n_features=200))[0].n_candidates == 0
+    assert phases(SCHEDULE, task(sparsity=100, n_features=200))[0].n_candidates == 300
 
 
 # Labels
@@ -253,16 +288,21 @@ def test_a_narrow_band_may_take_more_draws() -> None:
 
 
 def test_fresh_labels_that_put_the_target_outside_keep_the_radius() -> None:
-    radii = [phase.l2_radius for phase in phases(SCHEDULE, task(), fresh_error=0.5)]
+    radii = [phase.l2_radius for phase in phases(BY_WEIGHT, task(), fresh_error=0.5)]
     assert set(radii[1:]) == {0.5}
+
+
+def test_fresh_labels_near_the_boundary_do_not_keep_the_radius() -> None:
+    radii = [phase.l2_radius for phase in phases(SCHEDULE, task(), fresh_error=0.5)]
+    assert radii == [phase.l2_radius for phase in phases(SCHEDULE, task())]
 
 
 def test_the_radius_is_kept_just_when_the_estimated_angle_exceeds_it() -> None:
     # A share e of wrong fresh labels means an angle of e·b/.4 = 5·e·r, beyond r from e = .2 on.
-    first, second, *_ = phases(SCHEDULE, task())
+    first, second, *_ = phases(BY_WEIGHT, task())
     for share, radius in ((0.201, 0.5), (0.199, 0.3)):
         history = (outcome(first), outcome(second, fresh_error=share))
-        assert SCHEDULE.next_phase(task(), history).l2_radius == pytest.approx(radius)
+        assert BY_WEIGHT.next_phase(task(), history).l2_radius == pytest.approx(radius)
 
 
 def test_half_of_the_dirty_share_in_wrong_labels_is_put_down_to_noise() -> None:
@@ -274,11 +314,11 @@ def test_half_of_the_dirty_share_in_wrong_labels_is_put_down_to_noise() -> None:
 
 
 def test_without_progress_there_are_no_more_phases_than_with_it() -> None:
-    assert len(phases(SCHEDULE, task(), fresh_error=0.5)) == len(phases(SCHEDULE, task()))
+    assert len(phases(BY_WEIGHT, task(), fresh_error=0.5)) == len(phases(BY_WEIGHT, task()))
 
 
 def test_the_switch_of_kept_radii_lets_them_always_shrink() -> None:
-    schedule = replace(SCHEDULE, keep_radius_without_progress=False)
+    schedule = replace(BY_WEIGHT, keep_radius_without_progress=False)
     stuck = [phase.l2_radius for phase in phases(schedule, task(), fresh_error=0.5)]
     assert stuck == [phase.l2_radius for phase in phases(SCHEDULE, task())]
 
