@@ -168,7 +168,7 @@ def second_phase(beliefs, weights=None):
 
 
 def test_a_phase_asks_in_rounds_about_new_rows_near_the_boundary():
-    requests, judged = second_phase(Beliefs(40, 3))
+    requests, judged = second_phase(Beliefs(40, 3, reuse=True))
     assert [request.ids.size for request in requests] == [6, 6, 3]
     ids = np.concatenate([request.ids for request in requests])
     assert ids.min() >= 100 and np.unique(ids).size == 15
@@ -178,7 +178,7 @@ def test_a_phase_asks_in_rounds_about_new_rows_near_the_boundary():
 
 
 def test_later_rounds_know_the_earlier_answers():
-    alone = second_phase(Beliefs(40, 3))[0]
+    alone = second_phase(Beliefs(40, 3, reuse=True))[0]
     margins = posterior(answers(100)).scaled_margins(TABLE.X[100:])
     nearest = 100 + np.argsort(margins)[:15]
     assert set(alone[0].ids.tolist()) <= set(nearest.tolist())
@@ -187,10 +187,27 @@ def test_later_rounds_know_the_earlier_answers():
 
 def test_rows_that_lost_their_weight_are_not_asked_about():
     weights = np.where(np.arange(250) < 200, 0.4, 1.0)
-    requests, _ = second_phase(Beliefs(40, 3), weights)
+    requests, _ = second_phase(Beliefs(40, 3, reuse=True), weights)
     assert all(request.ids.min() >= 250 for request in requests)
 
 
 def test_a_phase_without_a_new_row_ends():
-    requests, asked = second_phase(Beliefs(40, 3), np.where(np.arange(250) < 50, 1.0, 0.0))
+    requests, asked = second_phase(
+        Beliefs(40, 3, reuse=True), np.where(np.arange(250) < 50, 1.0, 0.0)
+    )
     assert requests == [] and asked is None
+
+
+def test_without_reuse_only_the_answers_of_a_phase_count():
+    first = SCHEDULE.next_phase(TASK, ())
+    halfspaces = []
+    for n_before, reuse in ((0, True), (100, False), (100, True)):
+        beliefs = Beliefs(40, 3, reuse)
+        for rows in (slice(0, n_before), slice(100, 150)):
+            y, X, ids = TABLE.y[rows], TABLE.X[rows], np.arange(300)[rows]
+            if y.size:
+                sample = Sample(ids, X, np.ones(y.size))
+                halfspaces.append(beliefs.refine(start(answers(100)), sample, y, first))
+    alone, _, forgetful, _, remembering = halfspaces
+    assert np.array_equal(alone, forgetful)
+    assert angle(remembering) < angle(forgetful)

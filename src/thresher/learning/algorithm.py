@@ -62,7 +62,8 @@ class Known(NamedTuple):
     @classmethod
     def nothing(cls, task: Task, schedule: Schedule) -> Self:
         """What is known before the first phase."""
-        return cls(ExampleStore(schedule.reuse_labels), Beliefs(task.n_features, task.sparsity))
+        reuse = schedule.reuse_labels
+        return cls(ExampleStore(reuse), Beliefs(task.n_features, task.sparsity, reuse))
 
 
 def learn(

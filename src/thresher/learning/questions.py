@@ -21,11 +21,13 @@ class Beliefs:
     ----------
     n_features : length of a row
     sparsity : maximum number of features of the halfspace
+    reuse : whether answers of earlier phases count in a later one
     """
 
-    def __init__(self, n_features: int, sparsity: int) -> None:
+    def __init__(self, n_features: int, sparsity: int, reuse: bool) -> None:
         self._sparsity = sparsity
-        self._answers = Answers.none(n_features)
+        self._reuse = reuse
+        self._answers = self._none = Answers.none(n_features)
         self._posterior: SparsePosterior | None = None
 
     def can_choose(self, phase: Phase) -> bool:
@@ -41,8 +43,8 @@ class Beliefs:
         each round draws them by weight from the `question_share` of the pool's weight with the
         smallest margins, measured in standard deviations of the posterior after the last round.
         """
-        answers, posterior = self._answers, self._posterior
-        is_open = (weights >= LEAST_WEIGHT) & ~np.isin(pool.ids, answers.ids)
+        answers, posterior = self._earlier, self._posterior
+        is_open = (weights >= LEAST_WEIGHT) & ~np.isin(pool.ids, self._answers.ids)
         chosen, labels = np.zeros(0, dtype=np.intp), np.zeros(0)
         while chosen.size < (phase.n_queries or 0) and is_open.any() and posterior is not None:
             n_wanted = min(phase.questions_per_round, (phase.n_queries or 0) - chosen.size)
@@ -69,11 +71,17 @@ class Beliefs:
         """
         if phase.n_candidates == 0 or not point.any():
             return point
-        self._answers = self._answers.with_more(sample.ids, sample.X, labels, phase.dirty_share)
+        new = (sample.ids, sample.X, labels, phase.dirty_share)
+        answers = self._earlier.with_more(*new)
+        self._answers = self._answers.with_more(*new)
         start, n_kept = point / phase.hinge_scale, UNCERTAIN_FEATURES * self._sparsity
-        self._posterior = SparsePosterior.of(self._answers, start, phase.n_candidates, n_kept)
-        refined = self._posterior.cut(self._answers, self._sparsity).vector(point.size)
+        self._posterior = SparsePosterior.of(answers, start, phase.n_candidates, n_kept)
+        refined = self._posterior.cut(answers, self._sparsity).vector(point.size)
         return refined if refined.any() else point
+
+    @property
+    def _earlier(self) -> Answers:
+        return self._answers if self._reuse else self._none
 
 
 def _nearest(
