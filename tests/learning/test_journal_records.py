@@ -278,6 +278,14 @@ def test_schedules_of_earlier_versions_are_read_unless_a_switch_was_off(tmp_path
         load_journal(off)
 
 
+def test_a_run_of_an_earlier_version_goes_on_without_a_posterior(tmp_path: Path) -> None:
+    def forget(header: dict[str, Any]) -> None:
+        del header["schedule"]["fields"]["use_posterior"]
+
+    path = changed(saved(tmp_path / "run.npz"), forget)
+    assert load_journal(path).schedule == PracticalSchedule(use_posterior=False)
+
+
 def test_constants_of_earlier_versions_are_read_without_the_retired_one(tmp_path: Path) -> None:
     path = changed(
         saved(tmp_path / "run.npz", THEORY),

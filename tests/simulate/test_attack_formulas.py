@@ -18,6 +18,7 @@ from thresher.simulate import (
     OnSupportTilt,
     PlantedFeatures,
     PointMass,
+    QueryFollower,
     SparseSpike,
     Uniform,
     View,
@@ -166,6 +167,16 @@ def test_mass_in_the_band_pushes_against_the_error_direction(strength, restricte
     assert_looks_clean(np.delete(X, np.flatnonzero(v + LATER.halfspace), axis=1))
     if restricted:
         assert set(np.flatnonzero(v)) <= set(SUPPORT)
+
+
+def test_a_follower_of_questions_sits_on_the_boundary_with_wrong_labels():
+    X, y = _rows(QueryFollower(2.0))
+    v = QueryFollower().direction(LATER)
+    assert np.allclose(X @ v, -2 * y)
+    assert np.abs(X @ LATER.halfspace).max() <= LATER.band_width / 50
+    assert (y != np.sign(X @ TARGET)).all()
+    X, y = _rows(InBandMass(2.0))
+    assert np.abs(X @ LATER.halfspace).max() > LATER.band_width / 2
 
 
 def test_the_error_direction_is_the_part_of_the_target_the_learner_misses():
