@@ -110,9 +110,11 @@ def nearest(name: str, names: Sequence[str]) -> str:
     "did you mean 'label'?"
     >>> nearest("spam", ["age", "label"])
     "it has 'age', 'label'"
+    >>> nearest("nope", ["income", "label"])
+    "it has 'income', 'label'"
     """
     lowered = {known.lower(): known for known in names}
-    close = difflib.get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.6)
+    close = difflib.get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.65)
     if close:
         return "did you mean " + " or ".join(quoted([lowered[match]]) for match in close) + "?"
     return f"it has {quoted(names, limit=10)}"

@@ -98,10 +98,10 @@ def plain_number(value: float) -> str:
 
     Examples
     --------
-    >>> plain_number(0.0128461538), plain_number(1299000.0), plain_number(1e20)
-    ('0.0128462', '1,299,000', '1e+20')
+    >>> plain_number(0.0128461538), plain_number(563000.0), plain_number(1e20)
+    ('0.0128462', '563,000', '1e+20')
     """
-    return f"{value:,.0f}" if 1e6 <= abs(value) < 1e15 else f"{value:.6g}"
+    return f"{value:,.0f}" if 1e5 <= abs(value) < 1e15 else f"{value:.6g}"
 
 
 def decimals(n_digits: int) -> Callable[[float | None], str]:
