@@ -1,10 +1,16 @@
 """What the records of the pool study say: the mean error of every cell, and the bars.
 
-    python -m benchmarks.pool_bars records.jsonl
+    python -m benchmarks.pool_bars records.jsonl [--stops stops.jsonl] [--audits audits.jsonl]
+        [--studies docs/studies]
+
+With --studies, the cells and the bars are also written there; `python docs/studies/studies.py` then
+makes the page. --stops takes the records of `benchmarks.pool_stops`, --audits those of
+`benchmarks.pools` with other shares of random labels.
 
 Errors are in points (percent). "margin" is the best of margin sampling with L1 and with L2 logistic
-regression and of query by committee, in every cell by its mean. A rise is the mean error under an
-attack less that on the clean table.
+regression and of query by committee, in every cell by its mean. Methods are compared on the seeds
+that all of those measured have. A rise is the mean error under an attack less that on the clean
+pools of the same seeds.
 """
 
 from __future__ import annotations
@@ -13,23 +19,25 @@ import argparse
 import math
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
 
 from benchmarks.harm_bars import Bar, shown
-from benchmarks.pool_learners import RULES
+from benchmarks.pool_stops import bars_of as bars_of_stops
 from benchmarks.pools import ATTACKS, BUDGETS
 from thresher.experiments.arena.run import latest_records, read_records
 from thresher.experiments.spec import NO_ADVERSARY, THRESHER
 
 MARGIN = ("margin-l1", "margin-l2", "committee")
+MARGIN_ITSELF = MARGIN[:2]  # a cell needs these to count
+BEST = "margin"
 FLIPS = ("flips", "one-sided-flips")
 RISES = ("far-clump", "on-support-tilt", "linf-hijack")
 RISE_TABLES, RISE_BUDGETS = ("spambase", "cina", "mnist_1v7"), (400, 800)
 SMALL_TABLE, FEWEST = "mdrr", 100
-LEAST_COVERAGE = 90.0
-CELL = ["table", "attack", "fraction", "budget"]
+CELL = ["table", "attack", "budget"]
 
 
 def load(path: str | Path) -> pd.DataFrame:
@@ -38,82 +46,102 @@ def load(path: str | Path) -> pd.DataFrame:
     for record in latest_records(read_records(path)).values():
         for budget in BUDGETS:
             if f"error_{budget}" in record:
-                found = {name: record.get(f"{name}_{budget}") for name in ("low", "high")}
-                same = {name: record[name] for name in (*CELL[:3], "seed", "method")}
+                same = {name: record[name] for name in ("table", "attack", "seed", "method")}
                 error = 100 * record[f"error_{budget}"]
-                lines.append({**same, **found, "budget": budget, "error": error})
+                lines.append({**same, "budget": budget, "error": error})
     return pd.DataFrame(lines)
 
 
+def errors_of(frame: pd.DataFrame) -> pd.DataFrame:
+    """One line for each cell and seed, one column for each method and one for the best margin.
+
+    A cell counts on the seeds that Thresher and both kinds of margin sampling have; the committee
+    takes part where it has all of these.
+    """
+    wide = frame.pivot_table(index=[*CELL, "seed"], columns="method", values="error", sort=False)
+    wide = wide.reindex(columns=[*dict.fromkeys([THRESHER, *MARGIN, *wide.columns])])
+    wide[BEST] = math.nan
+    for _, group in wide.groupby(level=CELL, sort=False):
+        common = group.dropna(subset=[THRESHER, *MARGIN_ITSELF])
+        if len(common):
+            best = common[list(MARGIN)].dropna(axis="columns").mean().idxmin()
+            wide.loc[common.index, BEST] = common[best]
+    return wide
+
+
 def cells_of(frame: pd.DataFrame) -> pd.DataFrame:
-    """The mean error of each method in every cell, and the number of seeds."""
-    order = [name for name in (THRESHER, *RULES) if name in set(frame["method"])]
-    cells = frame.pivot_table(index=CELL, columns="method", values="error", sort=False)[order]
-    known = [name for name in MARGIN if name in order]
-    cells["margin"] = cells[known].min(axis=1) if known else math.nan
-    cells["n_seeds"] = frame[frame["method"] == THRESHER].groupby(CELL)["seed"].nunique()
-    return cells
+    """One line for each cell and method: the mean error, and Thresher's difference to the best."""
+    lines = []
+    for key, group in errors_of(frame).groupby(level=CELL, sort=False):
+        compared = group.dropna(subset=[BEST])
+        for method in group:
+            own = (compared if len(compared) else group)[method].dropna()
+            line: dict[str, object] = {**dict(zip(CELL, key)), "method": method}
+            if method == THRESHER and len(compared):
+                difference, error = _mean_and_error(compared[THRESHER] - compared[BEST])
+                line |= {"difference": difference, "difference_error": error}
+            if len(own):
+                lines.append({**line, "error": own.mean(), "n_seeds": len(own)})
+    columns = [*CELL, "method", "error", "n_seeds", "difference", "difference_error"]
+    return pd.DataFrame(lines, columns=columns)
 
 
-def standard_error(frame: pd.DataFrame, cell: pd.Series) -> float:
-    """That of Thresher's mean difference to the best of the margin methods, over the seeds."""
-    means = frame.groupby("method")["error"].mean()
-    best = means[[name for name in MARGIN if name in means]].idxmin()
-    errors = frame.pivot_table(index="seed", columns="method", values="error")
-    difference = (errors[THRESHER] - errors[best]).dropna()
-    return float(difference.std(ddof=1) / math.sqrt(len(difference))) if len(cell) > 1 else 0.0
+def _mean_and_error(differences: pd.Series) -> tuple[float, float]:
+    n_seeds = len(differences)
+    spread = float(differences.std(ddof=1)) if n_seeds > 1 else 0.0
+    return float(differences.mean()), spread / math.sqrt(n_seeds)
 
 
 def bars_of(frame: pd.DataFrame) -> list[Bar]:
-    """The bars L1 to L3, as far as they were measured."""
-    cells = cells_of(frame).dropna(subset=[THRESHER, "margin"])
-    return [*_clean(frame, cells), *_attacked(cells), *_coverage(frame)]
+    """The bars L1 and L2, as far as they were measured."""
+    wide = errors_of(frame).dropna(subset=[BEST])
+    return [*_clean(wide), *_attacked(wide)]
 
 
-def _clean(frame: pd.DataFrame, cells: pd.DataFrame) -> Iterator[Bar]:
+def _clean(wide: pd.DataFrame) -> Iterator[Bar]:
+    clean = wide[wide.index.get_level_values("attack") == NO_ADVERSARY]
     n_lower = n_cells = 0
-    for key, cell in cells.iterrows():
-        table, attack, _, budget = key
-        if attack != NO_ADVERSARY:
-            continue
-        own = frame[(frame[CELL] == list(key)).all(axis=1)]
+    for (table, _, budget), group in clean.groupby(level=CELL, sort=False):
         limit = 1.5 if table == SMALL_TABLE else 1.0 if budget <= FEWEST else 0.5
-        difference = cell[THRESHER] - cell["margin"]
+        difference, error = _mean_and_error(group[THRESHER] - group[BEST])
         n_lower, n_cells = n_lower + (difference < 0), n_cells + 1
-        error = standard_error(own, own["seed"])
         yield Bar("L1", table, f"clean, {budget} labels, above margin", difference, limit, error)
     if n_cells:
         share = 100 * (1 - n_lower / n_cells)
         yield Bar("L1", "all", "cells in which margin is as good or better, %", share, 50.0)
 
 
-def _attacked(cells: pd.DataFrame) -> Iterator[Bar]:
-    attacked = cells.drop(NO_ADVERSARY, level="attack", errors="ignore")
-    known = attacked[attacked.index.get_level_values("budget") >= FEWEST]
-    for (table, budget), group in known.groupby(["table", "budget"], sort=False):
-        names = set(group.index.get_level_values("attack"))
-        said = f"{len(names)} attacks, {budget} labels, above margin"
-        difference = float((group[THRESHER] - group["margin"]).mean())
-        yield Bar("L2", str(table), said, difference, 0.0 if names == set(ATTACKS) else math.nan)
-    for key, cell in attacked.iterrows():
-        table, attack, _, budget = key
-        if attack in FLIPS and budget >= FEWEST:
-            difference = cell[THRESHER] - cell["margin"]
+def _attacked(wide: pd.DataFrame) -> Iterator[Bar]:
+    levels = {name: wide.index.get_level_values(name) for name in CELL}
+    attacked = wide[(levels["attack"] != NO_ADVERSARY) & (levels["budget"] >= FEWEST)]
+    for (table, budget), group in attacked.groupby(level=["table", "budget"], sort=False):
+        means = (group[THRESHER] - group[BEST]).groupby(level="attack").mean()
+        said = f"{len(means)} attacks, {budget} labels, above margin"
+        limit = 0.0 if set(means.index) == set(ATTACKS) else math.nan
+        yield Bar("L2", str(table), said, float(means.mean()), limit)
+    for (table, attack, budget), group in attacked.groupby(level=CELL, sort=False):
+        if attack in FLIPS:
+            difference = float((group[THRESHER] - group[BEST]).mean())
             yield Bar("L2", table, f"{attack}, {budget} labels, above margin", difference, 0.5)
-        clean = (table, NO_ADVERSARY, 0.0, budget)
-        is_asked = attack in RISES and table in RISE_TABLES and budget in RISE_BUDGETS
-        if is_asked and clean in cells.index:
-            ours, theirs = (cell[m] - cells.loc[clean, m] for m in (THRESHER, "margin"))
-            said = f"{attack}, {budget} labels, rise (2/3 of margin's)"
-            yield Bar("L2", table, said, ours, 2 / 3 * theirs)
+        if attack in RISES and table in RISE_TABLES and budget in RISE_BUDGETS:
+            yield from _rise(wide, table, attack, budget)
 
 
-def _coverage(frame: pd.DataFrame) -> Iterator[Bar]:
-    ours = frame[(frame["method"] == THRESHER) & frame["high"].notna()]
-    for attack, group in ours.groupby(ours["attack"] == NO_ADVERSARY):
-        holds = group["error"].between(100 * group["low"], 100 * group["high"])
-        said = f"{'clean' if attack else 'poisoned'}: intervals that miss, % of {len(group)}"
-        yield Bar("L3", "all", said, 100 * (1 - float(holds.mean())), 100 - LEAST_COVERAGE)
+def _rise(wide: pd.DataFrame, table: str, attack: str, budget: int) -> Iterator[Bar]:
+    """Thresher's rise against two thirds of margin's, both on the seeds that have both pools."""
+    if (table, NO_ADVERSARY, budget) not in wide.index.droplevel("seed"):
+        return
+    parts = [wide.loc[(table, name, budget), [THRESHER, BEST]] for name in (attack, NO_ADVERSARY)]
+    rises = (parts[0] - parts[1]).dropna().mean()
+    said = f"{attack}, {budget} labels, rise (2/3 of margin's)"
+    yield Bar("L2", table, said, float(rises[THRESHER]), 2 / 3 * float(rises[BEST]))
+
+
+def write(frame: pd.DataFrame, bars: Sequence[Bar], folder: Path) -> None:
+    """Write the cells and the bars as CSV files, which the page is made of."""
+    cells_of(frame).round(4).to_csv(folder / "pools.csv", index=False, lineterminator="\n")
+    lines = pd.DataFrame([{**asdict(bar), "kept": bar.verdict} for bar in bars])
+    lines.round(4).to_csv(folder / "pools-bars.csv", index=False, lineterminator="\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -121,13 +149,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.pool_bars",
         description="Mean errors of the pool study, and which bars are kept.",
-        epilog="example: python -m benchmarks.pool_bars pools.jsonl",
+        epilog="example: python -m benchmarks.pool_bars pools.jsonl --studies docs/studies",
     )
     parser.add_argument("records", type=Path, help="file that benchmarks.pools has written")
-    frame = load(parser.parse_args(argv).records)
-    print(cells_of(frame).round(2).reset_index().to_string(index=False))
-    bars = bars_of(frame)
+    parser.add_argument("--stops", type=Path, help="file that benchmarks.pool_stops has written")
+    parser.add_argument("--audits", type=Path, help="records with other shares of random labels")
+    parser.add_argument("--studies", type=Path, metavar="DIR", help="write pools.csv there")
+    options = parser.parse_args(argv)
+    frame = load(options.records)
+    bars = bars_of(frame) + (bars_of_stops(options.stops) if options.stops else [])
+    cells = cells_of(frame).pivot_table(index=CELL, columns="method", values="error", sort=False)
+    print(cells.round(2).reset_index().to_string(index=False))
     print(shown(bars))
+    if options.studies:
+        write(frame, bars, options.studies)
+    if options.studies and options.audits:
+        audits = cells_of(load(options.audits)).round(4)
+        audits.to_csv(options.studies / "pools-audit.csv", index=False, lineterminator="\n")
     return 0 if all(bar.holds for bar in bars if bar.is_measured) else 1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -35,11 +36,16 @@ class State:
 
 
 def thresher_states(
-    split: PoisonedSplit, noise_rate: float, seed: int, budgets: Sequence[int]
+    split: PoisonedSplit,
+    noise_rate: float,
+    seed: int,
+    budgets: Sequence[int],
+    audit_fraction: float | None = None,
 ) -> Iterator[State]:
     """`ActiveClassifier` at every budget, as a user would call it."""
+    chosen: dict[str, Any] = {} if audit_fraction is None else {"audit_fraction": audit_fraction}
     learner = ActiveClassifier(
-        split.X, noise_rate=noise_rate, label_budget=budgets[-1], random_state=seed
+        split.X, noise_rate=noise_rate, label_budget=budgets[-1], random_state=seed, **chosen
     )
     with warnings.catch_warnings(action="ignore"):
         while (question := learner.ask()) is not None:
@@ -135,4 +141,28 @@ RULES = {
     "margin-l2": _margin(l2_logistic),
     "committee": Rule(l2_logistic, _committee_urgency),
     "random": Rule(l2_logistic, lambda rows, _, __, rng: rng.random(rows.shape[0])),
+}
+
+
+def _scikit_activeml(strategy: str) -> Rule:
+    """A strategy of scikit-activeml, with logistic regression; the library must be installed."""
+
+    def urgency(rows: Any, labeled: Places, labels: Any, rng: np.random.Generator) -> Any:
+        pool, classifier = (import_module(f"skactiveml.{name}") for name in ("pool", "classifier"))
+        known = np.full(rows.shape[0], np.nan)
+        known[labeled] = labels
+        model = classifier.SklearnClassifier(l2_logistic(), classes=np.unique(labels))
+        query = getattr(pool, strategy)(random_state=int(rng.integers(2**31)))
+        chosen = query.query(X=rows, y=known, clf=model, batch_size=BATCH)
+        found = np.full(rows.shape[0], np.inf)
+        found[chosen] = np.arange(BATCH)
+        return found
+
+    return Rule(l2_logistic, urgency)
+
+
+# The best two of six strategies in a trial on other splits; not part of every run of the study.
+PEER_RULES = {
+    "skactiveml-badge": _scikit_activeml("Badge"),
+    "skactiveml-uncertainty": _scikit_activeml("UncertaintySampling"),
 }

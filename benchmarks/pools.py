@@ -7,7 +7,8 @@ One line of JSON a run, with the test error at every budget. What the file has i
 again: stop it and start it as you like. The pool is 70 % of a table, with planted rows where there
 is an attack; the rest is to test on. All methods begin with the same 20 random rows. Thresher gets
 the share of planted rows as its noise rate, or its default where nothing is planted; its random
-labels count.
+labels count. `--methods` can name more: two strategies of scikit-activeml, if that is installed,
+and Thresher with other shares of random labels.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harm import Limits, Record, record_of, run_study
-from benchmarks.pool_learners import RULES, State, first_rows, thresher_states
+from benchmarks.pool_learners import PEER_RULES, RULES, State, first_rows, thresher_states
 from thresher.experiments.arena.run import RecordFile
 from thresher.experiments.spec import NO_ADVERSARY, THRESHER, parse_seeds
 from thresher.experiments.table_run import load_table
@@ -51,6 +52,7 @@ ATTACKS = {
     "query-following": ("query-following", 1.0),
     FLOOD: (None, None),
 }
+AUDITS = {"no-audit": 0.0, "audit-20": 0.2}  # Thresher with other shares of random labels
 METHODS = (THRESHER, *RULES)
 CLEAN_RATE = 0.05  # the default of `ActiveClassifier`
 
@@ -74,7 +76,7 @@ class PoolRun:
 def measure(run: PoolRun, data_dir: str, _: Limits) -> Record:
     """The record of a run; any exception is its outcome."""
     try:
-        split, start = _split(run, data_dir), time.process_time()
+        split, start = split_of(run, data_dir), time.process_time()
         outcome: Record = {}
         with warnings.catch_warnings(action="ignore"):
             for state in _states(run, split):
@@ -85,7 +87,8 @@ def measure(run: PoolRun, data_dir: str, _: Limits) -> Record:
         return record_of(run, "failed", f"{type(error).__name__}: {error}")
 
 
-def _split(run: PoolRun, data_dir: str) -> PoisonedSplit:
+def split_of(run: PoolRun, data_dir: str) -> PoisonedSplit:
+    """The pool of a run, poisoned if it is under attack, and rows to test on."""
     table = load_table(data_dir, run.table)
     attack, strength = ATTACKS.get(run.attack, (None, None))
     split = poisoned_split(
@@ -112,10 +115,11 @@ def _flooded(split: PoisonedSplit, run: PoolRun) -> PoisonedSplit:
 def _states(run: PoolRun, split: PoisonedSplit) -> Iterator[State]:
     budgets = [b for b in TABLES.get(run.table, (BUDGETS,))[0] if b < 0.9 * len(split.y)]
     noise_rate = CLEAN_RATE if run.attack == NO_ADVERSARY else run.fraction
-    if run.method == THRESHER:
-        return thresher_states(split, noise_rate, run.seed, budgets)
+    if run.method in (THRESHER, *AUDITS):
+        share = AUDITS.get(run.method)
+        return thresher_states(split, noise_rate, run.seed, budgets, audit_fraction=share)
     first = first_rows(split, noise_rate, run.seed)
-    return RULES[run.method].states(split, first, run.seed, budgets)
+    return {**RULES, **PEER_RULES}[run.method].states(split, first, run.seed, budgets)
 
 
 def _measured(state: State, split: PoisonedSplit) -> Record:
@@ -155,7 +159,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--tables", nargs="+", default=list(TABLES), metavar="NAME")
     add("--attacks", nargs="+", default=[NO_ADVERSARY, *ATTACKS], choices=[NO_ADVERSARY, *ATTACKS])
     add("--fraction", type=float, default=0.1, help="share of planted rows (default: 0.1)")
-    add("--methods", nargs="+", default=list(METHODS), choices=METHODS)
+    add("--methods", nargs="+", default=list(METHODS), choices=[*METHODS, *PEER_RULES, *AUDITS])
     add("--seeds", type=parse_seeds, help="of the splits, like 5 or 1000-1003")
     add("--jobs", type=int, default=2, help="processes (default: 2)")
     add("--retry", action="store_true", help="repeat runs that did not finish")

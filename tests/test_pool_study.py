@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -10,11 +12,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from benchmarks import pool_bars, pools
+from benchmarks import pool_bars, pool_stops, pools
 from benchmarks.harm import Limits
 from benchmarks.pool_learners import RULES, first_rows, thresher_states
 from benchmarks.pools import ATTACKS, METHODS, PoolRun
 from thresher.experiments.arena.run import RecordFile
+from thresher.learning.pool_study import POOLS
 from thresher.simulate.poisoning import poisoned_split
 
 BUDGETS = [30, 50]
@@ -92,7 +95,7 @@ def test_a_record_has_the_error_at_budgets_below_the_size_of_the_pool(
 
 def test_a_flood_spoils_half_of_the_first_questions_and_its_share_of_all(folder: str) -> None:
     run, honest = (PoolRun("tiny", 1, attack, 0.2, "thresher") for attack in (pools.FLOOD, "none"))
-    flooded, clean = pools._split(run, folder), pools._split(honest, folder)
+    flooded, clean = pools.split_of(run, folder), pools.split_of(honest, folder)
     assert np.array_equal(flooded.X, clean.X)
     assert np.array_equal(flooded.is_planted, flooded.y != clean.y)
     assert flooded.is_planted.mean() == pytest.approx(0.2, abs=0.01)
@@ -115,41 +118,131 @@ def test_the_study_meets_every_pool_with_every_method() -> None:
 
 # -- the bars ------------------------------------------------------------------------------------
 
+STUDIES = Path(__file__).parents[1] / "docs" / "studies"
+Errors = dict[tuple[str, str], float]
+CLEAN = {("none", "thresher"): 0.07, ("none", "margin-l1"): 0.09, ("none", "margin-l2"): 0.07}
+HURT = {("far-clump", name): 0.1 for name in ("margin-l1", "margin-l2")}
 
-def write_records(path: Path, errors: dict[tuple[str, str], float]) -> pool_bars.pd.DataFrame:
-    """Three seeds of runs on spambase with these errors at 400 labels, by attack and method."""
+
+def write_records(path: Path, errors: Errors, n_seeds: int = 3) -> pool_bars.pd.DataFrame:
+    """Runs on spambase with these errors at 400 labels, by attack and method."""
     with RecordFile(path) as file:
         for (attack, method), error in errors.items():
-            for seed in range(3):
+            for seed in range(n_seeds):
                 fraction = 0.0 if attack == "none" else 0.1
                 run = PoolRun("spambase", seed, attack, fraction, method)
-                outcome = {"error_400": error, "low_400": 0.0, "high_400": 0.1}
-                outcome = outcome if method == "thresher" else {"error_400": error}
-                file.append(pools.record_of(run, "finished", **outcome))
+                file.append(pools.record_of(run, "finished", error_400=error + 0.01 * seed))
     return pool_bars.load(path)
 
 
 def test_the_bars_compare_with_the_best_of_the_margin_methods(tmp_path: Path) -> None:
-    errors = {("none", "thresher"): 0.071, ("none", "margin-l1"): 0.09, ("none", "margin-l2"): 0.07}
-    bars = pool_bars.bars_of(write_records(tmp_path / "r.jsonl", errors))
+    frame = write_records(tmp_path / "r.jsonl", {**CLEAN, ("none", "thresher"): 0.071})
+    bars = pool_bars.bars_of(frame)
     clean = next(bar for bar in bars if "400 labels" in bar.what)
     assert clean.value == pytest.approx(0.1) and clean.limit == 0.5 and clean.holds
     assert not next(bar for bar in bars if "margin is as good" in bar.what).holds
 
 
 def test_a_rise_is_compared_with_two_thirds_of_the_rise_of_margin(tmp_path: Path) -> None:
-    errors = {
-        ("none", "thresher"): 0.07,
-        ("none", "margin-l2"): 0.07,
-        ("far-clump", "thresher"): 0.09,
-        ("far-clump", "margin-l2"): 0.10,
-    }
+    errors = {**CLEAN, **HURT, ("far-clump", "thresher"): 0.09}
     bars = pool_bars.bars_of(write_records(tmp_path / "r.jsonl", errors))
     rise = next(bar for bar in bars if "rise" in bar.what)
     assert (rise.value, rise.limit) == pytest.approx((2.0, 2.0))
 
 
+def test_methods_are_compared_on_the_seeds_that_all_of_them_have(tmp_path: Path) -> None:
+    write_records(tmp_path / "r.jsonl", CLEAN, n_seeds=2)
+    frame = write_records(tmp_path / "r.jsonl", {("none", "thresher"): 0.07}, n_seeds=4)
+    cell = pool_bars.cells_of(frame).set_index("method").loc["thresher"]
+    assert cell["n_seeds"] == 2 and cell["difference"] == pytest.approx(0.0)
+    late = write_records(tmp_path / "r.jsonl", {("none", "committee"): 0.01}, n_seeds=1)
+    assert pool_bars.cells_of(late).set_index("method").loc["margin", "error"] > 7
+
+
 def test_intervals_that_miss_are_counted(tmp_path: Path) -> None:
-    errors = {("none", "thresher"): 0.11, ("none", "margin-l2"): 0.07}
-    bars = pool_bars.bars_of(write_records(tmp_path / "r.jsonl", errors))
-    assert next(bar for bar in bars if bar.bar == "L3").value == 100.0
+    with RecordFile(tmp_path / "s.jsonl") as file:
+        for seed, error in enumerate((0.05, 0.2)):
+            run = pool_stops.StopRun("mdrr", seed, "none", 0.0, "thresher")
+            found = pool_stops.exact_interval(2, 40)._asdict() | {"error": error, "n_random": 40}
+            file.append(pools.record_of(run, "finished", **found))
+    missed, width = pool_stops.bars_of(tmp_path / "s.jsonl")
+    assert missed.value == 50.0 and not missed.holds
+    assert width.value == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"), [(0.4, "target met"), (None, "pool exhausted")], ids=str
+)
+def test_a_run_ends_for_its_reason(
+    folder: str, target: float | None, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(pool_stops.TARGETS, "tiny", target)
+    run = pool_stops.StopRun("tiny", 1, "none", 0.0, "thresher")
+    record = pool_stops.measure(run, folder, Limits())
+    assert record["status"] == "finished", record["message"]
+    assert record["reason"] == reason and record["n_random"] >= 20
+
+
+def test_stops_are_counted_in_200_clean_and_200_poisoned_runs() -> None:
+    runs = list(pool_stops.runs_of(None))
+    assert sum(run.attack == "none" for run in runs) == 200
+    assert len({run.run for run in runs}) == 400
+
+
+# -- the page ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pools_page(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(STUDIES)
+    yield importlib.import_module("pools_page")
+    for name in ("pools_page", "harm_page", "cells"):
+        sys.modules.pop(name, None)
+
+
+def page_of(pools_page: Any, folder: Path, errors: Errors, monkeypatch: Any) -> str:
+    frame = write_records(folder / "r.jsonl", errors)
+    pool_bars.write(frame, pool_bars.bars_of(frame), folder)
+    monkeypatch.setattr(sys.modules["cells"], "HERE", folder)
+    monkeypatch.setattr(pools_page, "HERE", folder)
+    assert len(pools_page.draw(pools_page.read()[0]).axes) == 1
+    return pools_page.page(*pools_page.read())
+
+
+def test_the_page_begins_with_where_thresher_loses(
+    tmp_path: Path, pools_page: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    errors = {**CLEAN, **HURT, ("far-clump", "thresher"): 0.19}
+    page = page_of(pools_page, tmp_path, errors, monkeypatch)
+    assert page.index("loses") < page.index("Where it wins")
+    assert "*spambase*, under far-clump, 400 labels: 20.0% against 11.0% of margin." in page
+    assert "Not finished: *spambase* has 3 splits only under clean, far-clump." in page
+    assert "| far-clump | +9.0 ± 0.0 |" in page
+    assert "| spambase | `ActiveClassifier` | 8.0 | 3 |" in page
+
+
+def test_a_page_without_losses_says_so(
+    tmp_path: Path, pools_page: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    errors = {**CLEAN, **HURT, ("far-clump", "thresher"): 0.08}
+    page = page_of(pools_page, tmp_path, errors, monkeypatch)
+    assert "In no cell is it behind margin" in page
+    assert "1 of 1 poisoned cells, on average by −2.0 points" in page
+
+
+def test_the_page_is_what_its_cells_say(pools_page: Any) -> None:
+    assert pools_page.PAGE.read_text(encoding="utf-8") == pools_page.page(*pools_page.read())
+
+
+def test_the_plan_knows_what_the_page_says(pools_page: Any) -> None:
+    cells = pools_page.read()[0]
+    for pool in POOLS:
+        own = [c for c in cells if (c["table"], c["method"]) == (pool.name, "thresher")]
+        clean = [c for c in own if c["attack"] == "none"]
+        assert pool.clean == tuple(round(float(c["error"]), 1) for c in clean)
+        attacked = [c for c in own if c["attack"] != "none"]
+        if {c["attack"] for c in attacked} == set(ATTACKS):
+            groups = [[c for c in attacked if c["budget"] == b["budget"]] for b in clean]
+            assert pool.planted == tuple(round(pools_page.mean(group), 1) for group in groups)
+        else:
+            assert pool.planted == ()

@@ -18,6 +18,7 @@ import arena_pages
 import harm_page
 import numpy as np
 import pandas as pd
+import pools_page
 from cells import GRAY, HERE, attack_name, markdown, percent, read_cells, read_rows
 from matplotlib.figure import Figure
 
@@ -262,5 +263,6 @@ if __name__ == "__main__":
     arena_pages.draw_worst_case()
     arena_pages.draw_labels()
     harm_page.write()
+    pools_page.write()
     for path in sorted(HERE.glob("*.md")):
         path.write_text(with_tables(path.read_text(encoding="utf-8")), encoding="utf-8")

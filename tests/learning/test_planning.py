@@ -128,3 +128,15 @@ def test_a_value_outside_its_range_is_refused_by_name(name: str, value: float) -
 def test_a_value_of_the_wrong_type_is_refused_by_name(name: str) -> None:
     with pytest.raises(TypeError, match=name):
         plan(**{**QUESTION, name: "many"})
+
+
+def test_a_plan_knows_what_real_pools_needed() -> None:
+    lenient, strict = (answer(target_error=e, noise_rate=0.0).pool_labels for e in (0.3, 0.001))
+    assert set(lenient.values()) == {50} and set(strict.values()) == {None}
+    assert "real pools, clean: " in str(answer(target_error=0.3, noise_rate=0.0))
+    assert "real pools" not in str(answer(target_error=0.001, noise_rate=0.0))
+
+
+def test_more_noise_than_was_measured_has_no_pools() -> None:
+    assert answer(target_error=0.3, noise_rate=0.11).pool_labels == {}
+    assert answer(target_error=0.3, noise_rate=0.01).pool_labels.keys()

@@ -66,7 +66,7 @@ def _plan(options: argparse.Namespace) -> None:
     with refusing_misuse():
         answer = plan(**chosen(options, signature(plan).parameters))
     if options.json:
-        names = ("noise_limit", "label_floor", "possible", "message")
+        names = ("noise_limit", "label_floor", "possible", "message", "pool_labels")
         say(json.dumps(asdict(answer) | {name: getattr(answer, name) for name in names}))
     else:
         say(answer)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
+from scipy.stats import binom
 
 from thresher.labeling.fitting import Fitting
 from thresher.labeling.scaled_pool import ScaledPool
@@ -15,6 +16,7 @@ from thresher.validation import FloatArray
 
 N_FIRST = 20  # questions that are random in any case
 FEW_OF_A_CLASS = 5  # labels: with fewer, half of the questions look for more of that class
+IMPROBABLE = 0.01  # level of the test whether the model overlooks a class
 FEWEST_OF_A_CLASS = 2  # labels: with fewer, distrusted rows are asked about as well
 
 
@@ -83,8 +85,10 @@ class Questioner:
         labeled = transcript.answers.labeled
         signs = transcript.answers.signs(labeled)
         weights = trust_in_labeled(self.trust, labeled, signs)
-        fit = self.fitting.fit(self.pool.rows[labeled], signs, weights)
-        scores = (fit.scores(self.pool.rows) / self.pool.lengths)[candidates]
+        scores = self.fitting.fit(self.pool.rows[labeled], signs, weights).scores(self.pool.rows)
+        if self._overlooks_a_class(scores, transcript):
+            n_random = n_rows
+        scores = (scores / self.pool.lengths)[candidates]
         order = np.argsort(np.abs(scores), kind="stable")
         if (rare := _rare_class(signs)) is not None:
             order = _in_turn(np.argsort(-rare * scores, kind="stable"), order)
@@ -93,6 +97,21 @@ class Questioner:
         drawn = rng.permutation(others)[:n_random]
         is_random = (False,) * chosen.size + (True,) * drawn.size
         return Batch((*chosen.tolist(), *drawn.tolist()), is_random)
+
+    def _overlooks_a_class(self, scores: FloatArray, transcript: Transcript) -> bool:
+        """Whether a class is clearly more than twice as frequent in random labels as predicted.
+
+        Planted rows can capture a model that knows few labels: it separates them from all others,
+        and what it asks about next are more of them. Only random questions lead out of that.
+        """
+        signs = transcript.answers.signs(transcript.labeled_at_random())
+        positive = float(np.mean(scores[self.trust > LEAST_TRUST] > 0))
+        for sign, predicted in ((1.0, positive), (-1.0, 1 - positive)):
+            n_found = int((signs == sign).sum())
+            chance = float(binom.sf(n_found - 1, signs.size, predicted))
+            if chance < IMPROBABLE and 2 * predicted * signs.size < n_found:
+                return True
+        return False
 
     def _n_audits(self, transcript: Transcript, n_rows: int) -> int:
         """How many of the next rows must be random for their share of all questions."""

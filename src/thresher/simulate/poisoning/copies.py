@@ -1,5 +1,7 @@
 """Attacks that copy or relabel clean rows: nothing about a planted row alone need look odd."""
 
+import warnings
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.random import Generator
@@ -65,6 +67,7 @@ def query_following(table: CleanTable, n_rows: int, strength: float, rng: Genera
     other label; it buys these labels, and `strength` as many honest ones of the next rows.
     """
     # Here and not above: scikit-learn takes longer to import than the rest of the laboratory.
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
     scale = 1 / table.columns.scale
@@ -74,7 +77,9 @@ def query_following(table: CleanTable, n_rows: int, strength: float, rng: Genera
     bought, signs = np.concatenate(first), table.signs[np.concatenate(first)]
     planted, free = bought[:0], np.setdiff1d(np.arange(table.n_rows), bought)
     for part in np.array_split(np.arange(n_rows), min(n_rows, N_ROUNDS)):
-        scores = LogisticRegression().fit(rows[bought], signs).decision_function(rows)
+        with warnings.catch_warnings():  # a boundary that is nearly right will do
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            scores = LogisticRegression().fit(rows[bought], signs).decision_function(rows)
         order = free[np.argsort(np.abs(scores[free]), kind="stable")]
         own, honest = np.split(order[: part.size + round(strength * part.size)], [part.size])
         planted = np.append(planted, own)

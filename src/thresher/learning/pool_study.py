@@ -1,0 +1,50 @@
+"""What `ActiveClassifier` needed on real pools: the means of docs/studies/pools.md."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+BUDGETS = (50, 100, 200, 400, 800)
+LARGEST_NOISE_RATE = 0.1  # that was measured
+
+
+@dataclass(frozen=True)
+class MeasuredPool:
+    """The mean test error on a pool at every budget, clean and with a tenth of it planted.
+
+    Parameters
+    ----------
+    name : of the table
+    clean, planted : errors in percent at the first of `BUDGETS`; empty if not measured
+
+    Examples
+    --------
+    >>> pool = MeasuredPool("cina", clean=(9.0, 7.0), planted=(15.0, 12.0))
+    >>> pool.labels_for(0.08, noise_rate=0.0), pool.labels_for(0.08, noise_rate=0.05)
+    (100, None)
+    """
+
+    name: str
+    clean: tuple[float, ...]
+    planted: tuple[float, ...]
+
+    def labels_for(self, target_error: float, noise_rate: float) -> int | None:
+        """The smallest budget at which the mean error was at most the target, if there is one."""
+        errors = self.planted if noise_rate > 0 else self.clean
+        reached = (n for n, error in zip(BUDGETS, errors) if error <= 100 * target_error)
+        return next(reached, None)
+
+
+POOLS = (
+    MeasuredPool("mdrr", (20.5, 18.7, 17.7), ()),
+    MeasuredPool("spambase", (11.6, 8.7, 7.4, 6.3, 6.0), (15.1, 11.1, 8.9, 7.8, 7.2)),
+    MeasuredPool("cina", (8.8, 7.7, 7.1, 6.8, 6.5), ()),
+    MeasuredPool("reuters_earn_v_acq", (4.4, 2.4, 1.6, 1.2, 1.2), ()),
+)
+
+
+def labels_on_pools(target_error: float, noise_rate: float) -> Iterator[tuple[str, int | None]]:
+    """By pool, the labels for this error; nothing where so much noise was not measured."""
+    for pool in POOLS:
+        is_measured = pool.planted if noise_rate > 0 else pool.clean
+        if is_measured and noise_rate <= LARGEST_NOISE_RATE:
+            yield pool.name, pool.labels_for(target_error, noise_rate)
