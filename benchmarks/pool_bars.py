@@ -10,7 +10,8 @@ makes the page. --stops takes the records of `benchmarks.pool_stops`, --audits t
 Errors are in points (percent). "margin" is the best of margin sampling with L1 and with L2 logistic
 regression and of query by committee, in every cell by its mean. Methods are compared on the seeds
 that all of those measured have. A rise is the mean error under an attack less that on the clean
-pools of the same seeds.
+pools of the same seeds. Records with "earlier": true were measured with an earlier version of
+`ActiveClassifier`; the page names their cells.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ def load(path: str | Path) -> pd.DataFrame:
         for budget in BUDGETS:
             if f"error_{budget}" in record:
                 same = {name: record[name] for name in ("table", "attack", "seed", "method")}
-                error = 100 * record[f"error_{budget}"]
-                lines.append({**same, "budget": budget, "error": error})
+                same |= {"budget": budget, "is_earlier": bool(record.get("earlier"))}
+                lines.append({**same, "error": 100 * record[f"error_{budget}"]})
     return pd.DataFrame(lines)
 
 
@@ -71,7 +72,7 @@ def errors_of(frame: pd.DataFrame) -> pd.DataFrame:
 
 def cells_of(frame: pd.DataFrame) -> pd.DataFrame:
     """One line for each cell and method: the mean error, and Thresher's difference to the best."""
-    lines = []
+    lines, earlier = [], frame[frame["is_earlier"]].groupby(CELL).size()
     for key, group in errors_of(frame).groupby(level=CELL, sort=False):
         compared = group.dropna(subset=[BEST])
         for method in group:
@@ -80,9 +81,11 @@ def cells_of(frame: pd.DataFrame) -> pd.DataFrame:
             if method == THRESHER and len(compared):
                 difference, error = _mean_and_error(compared[THRESHER] - compared[BEST])
                 line |= {"difference": difference, "difference_error": error}
+                line["n_earlier"] = int(earlier.get(key, 0))
             if len(own):
                 lines.append({**line, "error": own.mean(), "n_seeds": len(own)})
     columns = [*CELL, "method", "error", "n_seeds", "difference", "difference_error"]
+    columns.append("n_earlier")
     return pd.DataFrame(lines, columns=columns)
 
 

@@ -3,9 +3,8 @@
     python -m benchmarks.pool_stops --data-dir DIR --out stops.jsonl
 
 200 runs on clean pools and 200 with 5 % planted rows. Those on spambase stop when a target error is
-met, those on mdrr when predictions no longer change; none goes beyond 600 labels. The test error
-should lie in the interval of `error_estimate_` in at least 90 %. What the file has is not measured
-again.
+met or 300 labels are spent, those on mdrr when predictions no longer change. The test error should
+lie in the interval of `error_estimate_` in at least 90 %. What the file has is not measured again.
 """
 
 from __future__ import annotations
@@ -30,11 +29,14 @@ from thresher.experiments.spec import NO_ADVERSARY, THRESHER, parse_seeds
 from thresher.labeling.judging import exact_interval
 from thresher.simulate.poisoning import PoisonedSplit
 
-TARGETS = {"spambase": 0.25, "mdrr": None}  # by table; None: until predictions no longer change
-SEEDS = {"spambase": range(160), "mdrr": range(40)}  # runs until nothing changes take far longer
+# By table the target error and the budget; without both, predictions must no longer change.
+TARGETS: dict[str, tuple[float | None, int | None]] = {"spambase": (0.3, 300), "mdrr": (None, None)}
+SEEDS = {
+    "spambase": range(200, 360),
+    "mdrr": range(200, 240),
+}  # runs until nothing changes take far longer
 ATTACKS = ("far-clump", "on-support-tilt", "linf-hijack", "flips", "query-following")  # in turn
 NOISE_RATE = 0.05
-MOST_LABELS = 600
 LEAST_COVERAGE = 90.0  # percent
 WIDEST = 1.25  # times Clopper and Pearson's interval
 
@@ -55,13 +57,15 @@ def measure(run: StopRun, data_dir: str, _: Limits) -> Record:
 
 
 def _outcome(run: StopRun, split: PoisonedSplit) -> Record:
+    target, budget = TARGETS[run.table]
     learner = ActiveClassifier(
         split.X,
         noise_rate=NOISE_RATE,
-        target_error=TARGETS[run.table],
+        target_error=target,
+        label_budget=budget,
         random_state=run.seed,
     )
-    while learner.n_labels_ < MOST_LABELS and (question := learner.ask()) is not None:
+    while (question := learner.ask()) is not None:
         learner.tell(split.y[question.ids])
     estimate, low, high = learner.error_estimate_
     return {
@@ -71,7 +75,7 @@ def _outcome(run: StopRun, split: PoisonedSplit) -> Record:
         "high": high,
         "n_random": len(learner._transcript.labeled_at_random()),
         "n_labels": learner.n_labels_,
-        "reason": learner.stop_reason_ or "none",
+        "reason": learner.stop_reason_,
     }
 
 

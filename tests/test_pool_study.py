@@ -176,7 +176,7 @@ def test_intervals_that_miss_are_counted(tmp_path: Path) -> None:
 def test_a_run_ends_for_its_reason(
     folder: str, target: float | None, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(pool_stops.TARGETS, "tiny", target)
+    monkeypatch.setitem(pool_stops.TARGETS, "tiny", (target, None))
     run = pool_stops.StopRun("tiny", 1, "none", 0.0, "thresher")
     record = pool_stops.measure(run, folder, Limits())
     assert record["status"] == "finished", record["message"]
@@ -216,9 +216,20 @@ def test_the_page_begins_with_where_thresher_loses(
     page = page_of(pools_page, tmp_path, errors, monkeypatch)
     assert page.index("loses") < page.index("Where it wins")
     assert "*spambase*, under far-clump, 400 labels: 20.0% against 11.0% of margin." in page
-    assert "Not finished: *spambase* has 3 splits only under clean, far-clump." in page
+    assert "Not finished: *spambase*, 3 splits: clean, far-clump." in page
     assert "| far-clump | +9.0 ± 0.0 |" in page
     assert "| spambase | `ActiveClassifier` | 8.0 | 3 |" in page
+
+
+def test_the_page_names_cells_of_an_earlier_version(
+    tmp_path: Path, pools_page: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with RecordFile(tmp_path / "r.jsonl") as file:
+        run = PoolRun("spambase", 0, "flips", 0.1, "thresher")
+        file.append(pools.record_of(run, "finished", error_400=0.05, earlier=True))
+    errors = {("flips", "margin-l1"): 0.1, ("flips", "margin-l2"): 0.1, **CLEAN}
+    page = page_of(pools_page, tmp_path, errors, monkeypatch)
+    assert "not again since: *spambase*: flips." in page
 
 
 def test_a_page_without_losses_says_so(

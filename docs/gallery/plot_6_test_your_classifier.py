@@ -3,7 +3,7 @@ Attacking your own classifier
 =============================
 
 `poison` plants rows in the training data of any classifier. Here a scikit-learn pipeline meets all
-ten attacks, with a growing share of planted rows.
+twelve attacks, with a growing share of planted rows.
 """
 
 import matplotlib.pyplot as plt
@@ -32,7 +32,7 @@ for attack, strengths in POISON_STRENGTHS.items():
 
 fractions = [0.0, 0.02, 0.05, 0.1, 0.2]
 figure, axes = plt.subplots(figsize=(8, 4.5), layout="constrained")
-styles = ["o-", "s--", "^-.", "v:", "D-", "x--", "P-.", "*:", "<-", ">--"]
+styles = ["o-", "s--", "^-.", "v:", "D-", "x--", "P-.", "*:", "<-", ">--", "h-.", "d:"]
 for attack, style in zip(POISON_STRENGTHS, styles):
     errors = []
     for fraction in fractions:

@@ -305,6 +305,11 @@ def test_a_target_is_met_only_with_the_interval_below_it() -> None:
     assert learner.error_estimate_.high <= 0.12
 
 
+def test_luck_on_the_first_random_rows_does_not_meet_a_target() -> None:
+    learner = finish(learner_of(label_budget=None, target_error=0.4), LABELS)
+    assert learner.stop_reason_ == "target met" and learner.n_labels_ == 50
+
+
 def test_without_budget_and_target_questions_end_when_nothing_changes() -> None:
     rows, labels = make_pool(400)
     learner = finish(learner_of(rows, label_budget=None, batch_size=25), labels)

@@ -26,6 +26,7 @@ from thresher.validation import FloatArray, seed_from
 
 N_STEADY = 3  # batches that must change almost no prediction
 STEADY = 0.002  # share of the predictions that may change
+LEAST_FOR_TARGET = 50  # labels: a model of fewer is often worse than its luck on 20 random rows
 LEAST_LABELS = 100  # before a run without a budget ends by itself, and between alarms
 
 
@@ -47,7 +48,8 @@ class ActiveClassifier:
     batch_size : largest number of rows in a question
     label_budget : largest number of labels to ask for. The order of the questions does not depend
         on it: a run that is restored with a larger budget goes on where it ended
-    target_error : stop when the upper end of the estimated error's interval is at most this
+    target_error : stop when the upper end of the estimated error's interval is at most this, after
+        50 labels at the earliest
     initial_labels : labels that are known already: a dict from ids to labels, a pandas series, or
         one label for each row of the pool, None where it is unknown. They cost nothing
     audit_fraction : least share of random questions, the first ones included; 0 for none
@@ -205,7 +207,8 @@ class ActiveClassifier:
             return "budget spent"
         if self._transcript.pending() or len(self._transcript.answers.classes) < 2:
             return None
-        if target is not None and self.error_estimate_.high <= target:
+        is_early = self.n_labels_ < LEAST_FOR_TARGET
+        if target is not None and not is_early and self.error_estimate_.high <= target:
             return "target met"
         is_open = budget is None and target is None
         return "no longer changes" if is_open and self._is_steady() else None
