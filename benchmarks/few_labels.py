@@ -5,8 +5,8 @@
 Setting Q: 500 features of which 10 matter, a random target, Gaussian rows, the true noise rate. A
 run that is in the records already is not repeated, so an interrupted measurement continues. At the
 end, and with `--seeds none`, the bars are printed from what is there: medians over the seeds, and
-the largest of them over the attacks. Strengths are those that were worst on other seeds; the whole
-measurement takes about two hours on one core.
+the largest of them over the attacks. Strengths are those that hurt the learner without
+a posterior most; the whole measurement takes two hours or more on one core.
 """
 
 from __future__ import annotations

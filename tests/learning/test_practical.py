@@ -111,7 +111,7 @@ def test_the_last_radius_belongs_to_the_target_error() -> None:
     for target_error in (0.002, 0.005, 0.01, 0.02):
         problem = task(target_error=target_error, label_budget=None)
         wanted = 3.5 * math.pi * target_error
-        last = phases(SCHEDULE, problem)[-1].l2_radius
+        last = phases(BY_WEIGHT, problem)[-1].l2_radius
         assert math.sqrt(0.6) <= last / wanted <= 1 / math.sqrt(0.6)
 
 
@@ -264,7 +264,10 @@ def test_the_first_phase_gets_its_share() -> None:
 def test_without_a_budget_labels_are_a_multiple_of_what_any_method_needs() -> None:
     # 5·(log2 100 + log2 40) = 59.829
     problem = task(target_error=0.01, label_budget=None)
-    assert SCHEDULE.n_labels(problem) == math.ceil(10 * 59.829)
+    assert BY_WEIGHT.n_labels(problem) == math.ceil(10 * 59.829)
+    for noise_rate, multiple in ((0.0, 3.0), (0.0025, 6.5), (0.005, 10.0), (0.1, 10.0)):
+        noisy = replace(problem, noise_rate=noise_rate)
+        assert SCHEDULE.n_labels(noisy) == math.ceil(multiple * 59.829)
 
 
 # Rows

@@ -43,7 +43,7 @@ class ActiveLearner:
         that is larger
     label_budget : maximum number of distinct labels, never exceeded. With a target error, only what
         that error needs is spent; without one, the whole budget. By default the practical schedule
-        spends up to ten times the labels that any method needs
+        spends three times the labels that any method needs, and with noise up to ten times
     schedule : `PracticalSchedule()` if not given; `TheorySchedule(...)` for the paper's constants
     random_state : integer seed or `np.random.Generator`
     classes : the two labels that will be told, the negative one first; -1 and +1 if not given

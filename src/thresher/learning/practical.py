@@ -37,6 +37,8 @@ class PracticalSchedule:
     max_outlier_fraction : no phase gives up more of its weight than this
     first_label_share : share of the labels that the first phase gets
     labels_per_floor : labels in all, over s(log2(1/ε) + log2(d/s)), when no budget is given
+    clean_labels_per_floor : the same for a posterior without noise; in between, it grows with the
+        noise rate up to half of the target error
     min_labels_per_phase : over the sparsity; a smaller budget means fewer phases
     unlabeled_factor : rows a phase over s²·ln d, between `min_unlabeled` and `max_unlabeled`
     min_unlabeled, max_unlabeled : bounds of the rows a phase draws
@@ -92,6 +94,7 @@ class PracticalSchedule:
     max_outlier_fraction: float = 0.35
     first_label_share: float = 0.5
     labels_per_floor: float = 10.0
+    clean_labels_per_floor: float = 3.0
     min_labels_per_phase: float = 6.0
     unlabeled_factor: float = 20.0
     min_unlabeled: int = 4000
@@ -221,7 +224,7 @@ class PracticalSchedule:
         if task.label_budget is not None and task.target_error is None:
             return task.label_budget
         bits = math.log2(1 / self._target_error(task)) + math.log2(task.n_features / task.sparsity)
-        wanted = math.ceil(self.labels_per_floor * task.sparsity * max(bits, 1.0))
+        wanted = math.ceil(self._labels_per_floor(task) * task.sparsity * max(bits, 1.0))
         return wanted if task.label_budget is None else min(wanted, task.label_budget)
 
     def cost(self, task: Task) -> Cost:
@@ -307,9 +310,8 @@ class PracticalSchedule:
     def _questions(self, task: Task, index: int) -> dict[str, Any]:
         """How a phase chooses its questions; the share is of all rows until they are drawn."""
         s, eta, followed = task.sparsity, task.noise_rate, self.max_followed_share
-        n_candidates = min(math.ceil(self.candidates_per_feature * s), self.max_candidates)
-        is_off = not self.use_posterior or self.use_every_row
-        if is_off or n_candidates < UNCERTAIN_FEATURES * s:
+        n_candidates = self._n_candidates(task)
+        if n_candidates == 0:
             return {}
         share = eta * (1 - followed) / ((1 - eta) * followed)
         return {
@@ -318,6 +320,20 @@ class PracticalSchedule:
             "question_share": 1.0 if index == 1 else share,
             "questions_per_round": math.ceil(self.questions_per_feature * s),
         }
+
+    def _n_candidates(self, task: Task) -> int:
+        """How many features a posterior looks at; 0 if there is none."""
+        wanted = math.ceil(self.candidates_per_feature * task.sparsity)
+        n_candidates = min(wanted, self.max_candidates)
+        is_off = not self.use_posterior or self.use_every_row
+        return 0 if is_off or n_candidates < UNCERTAIN_FEATURES * task.sparsity else n_candidates
+
+    def _labels_per_floor(self, task: Task) -> float:
+        if self._n_candidates(task) == 0:
+            return self.labels_per_floor
+        noise = min(2 * task.noise_rate / self._target_error(task), 1.0)
+        clean = min(self.clean_labels_per_floor, self.labels_per_floor)
+        return clean + noise * (self.labels_per_floor - clean)
 
     def _max_variance(self, b: float, r: float) -> float | None:
         """None, or C(b² + r²).
