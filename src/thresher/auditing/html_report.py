@@ -15,6 +15,7 @@ from thresher.files import write_text
 from thresher.rendering import html
 from thresher.rendering.html import Html, element, join, new_figure
 from thresher.rendering.text import Column
+from thresher.wording import count
 
 MAX_FEATURES, MAX_ROWS = 20, 20  # bars of a picture, lines of a table
 
@@ -64,8 +65,8 @@ def _answer(audit: Audit) -> Iterable[Html]:
     suspects = audit.suspicions.suspects
     figures = [
         (f"{suspects.size:,} of {audit.findings.table.n_rows:,}", "rows are suspects"),
-        (f"{len(audit.alike):,}", "groups of them stand out alike"),
-        (f"{len(audit.data.errors):,}", "columns with data errors"),
+        (count(len(audit.alike), "group"), "of suspects that stand out alike"),
+        (count(len(audit.data.errors), "column"), "with data errors"),
         (f"{audit.best_view.error:.1%}", "held-out error of the best model"),
     ]
     yield _cards(figures)
