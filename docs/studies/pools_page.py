@@ -287,7 +287,7 @@ def draw(cells: Sequence[Row]) -> Figure:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", color=GRAY, alpha=0.2)
     panels[0].set_ylabel("test error in %")
-    panels[-1].legend(frameon=False, fontsize=7)
+    panels[-1].legend(frameon=False, fontsize=7, handlelength=4)
     figure.supxlabel("labels bought", fontsize=10)
     return figure
 

@@ -36,7 +36,8 @@ class ActiveClassifier:
     Call `ask` for rows and `tell` their labels until `ask` returns None. Rows that stand out in the
     pool (Algorithm 2) are not asked about. The first questions are random; then come the rows that
     the current model is least sure of, and a share of random ones, on which the model's error is
-    estimated. Columns are scaled by medians and clipped, and there is an intercept.
+    estimated. If these have far more of a class than the model predicts, the next questions are
+    random. Columns are scaled by medians and clipped, and there is an intercept.
 
     Parameters
     ----------
@@ -69,10 +70,11 @@ class ActiveClassifier:
 
     Notes
     -----
-    The model is fitted to all labels, weighted by trust. `error_estimate_` judges each random label
-    by a fit without it (five folds), so it describes models with slightly fewer labels. It counts
-    disagreements with the labels that were given, mistakes of the annotator included. Rows that
-    were skipped do not count.
+    The model is fitted to all labels, weighted by trust; from 60 labels on, then once more without
+    those that a fit to the others contradicts most, up to 1.5 times the noise rate of each class.
+    `error_estimate_` judges each random label by a fit without it (five folds), so it describes
+    models with slightly fewer labels. It counts disagreements with the labels that were given,
+    mistakes of the annotator included. Rows that were skipped do not count.
 
     Without a budget and a target, questions end when three batches have changed almost no
     prediction on the pool.
