@@ -10,6 +10,7 @@ lie in the interval of `error_estimate_` in at least 90 %. What the file has is 
 from __future__ import annotations
 
 import argparse
+import math
 import signal
 import sys
 import warnings
@@ -38,6 +39,7 @@ SEEDS = {
 ATTACKS = ("far-clump", "on-support-tilt", "linf-hijack", "flips", "query-following")  # in turn
 NOISE_RATE = 0.05
 LEAST_COVERAGE = 90.0  # percent
+N_RUNS = 200  # clean, and as many poisoned: with fewer, nothing is said about the bar
 WIDEST = 1.25  # times Clopper and Pearson's interval
 
 
@@ -96,7 +98,8 @@ def bars_of(path: str | Path) -> list[Bar]:
         pool = "clean" if is_clean else "5 % planted"
         misses = 100 * (1 - float(group["error"].between(group["low"], group["high"]).mean()))
         said = f"{pool}: intervals that miss the test error, % of {len(group)} runs"
-        bars.append(Bar("L3", "all", said, misses, 100 - LEAST_COVERAGE))
+        limit = 100 - LEAST_COVERAGE if len(group) >= N_RUNS else math.nan
+        bars.append(Bar("L3", "all", said, misses, limit))
         widths = [_relative_width(run) for _, run in group.iterrows()]
         said = f"{pool}: width of the interval, times Clopper and Pearson's, largest"
         bars.append(Bar("L3", "all", said, max(widths), WIDEST))
@@ -125,7 +128,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = run_study(file, runs_of(options.seeds), options, Limits(), measure=measure)
     bars = bars_of(options.out)
     print(shown(bars))
-    return code or int(not all(bar.holds for bar in bars))
+    return code or int(not all(bar.holds for bar in bars if bar.is_measured))
 
 
 if __name__ == "__main__":

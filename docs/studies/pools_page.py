@@ -76,7 +76,8 @@ def page(cells: Sequence[Row], bars: Sequence[Row], audits: Sequence[Row]) -> st
     ]
     if audits:
         parts += ["## How many labels should be random?", AUDIT, audit_table(audits)]
-    return "\n\n".join([*parts, "## What was asked for", BARS, bar_table(bars), ""])
+    asked = bar_table(bars).replace("| nan |", "| - |")
+    return "\n\n".join([*parts, "## What was asked for", BARS, asked, ""])
 
 
 def losses(cells: Sequence[Row], bars: Sequence[Row]) -> Iterator[str]:
