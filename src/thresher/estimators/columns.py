@@ -27,7 +27,7 @@ WIDEST = 1023  # exponent of the largest power of two
 FARTHEST = 1e300  # the largest scaled value: sums stay finite
 HUGE = 1e307  # differences of larger numbers can overflow
 ORDINARY = (1 / 8, 3.0)  # size of a table's median row, relative to standard normal rows
-ROWS_PER_BLOCK = 512  # limits the memory used besides the result
+ROWS_PER_BLOCK, COLUMNS_PER_BLOCK = 512, 8  # limit the memory used besides the result
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,9 +192,11 @@ class HomogeneousRows:
 
 
 def _dense_scales(X: FloatArray, places: NDArray[np.intp] | slice) -> tuple[FloatArray, FloatArray]:
-    center, scale = np.empty(X.shape[1]), np.empty(X.shape[1])
-    for j in range(X.shape[1]):  # by column: deviations of the whole table would double memory
-        center[j], scale[j] = _center_and_width(X[places, j])
+    found: list[tuple[float, float]] = []
+    for start in range(0, X.shape[1], COLUMNS_PER_BLOCK):  # a copy of all would double memory
+        columns = np.ascontiguousarray(X[places, start : start + COLUMNS_PER_BLOCK].T)
+        found += map(_center_and_width, columns)
+    center, scale = np.array(found).T
     return center, scale
 
 
@@ -209,9 +211,10 @@ def _device_scales(rows: DeviceRows) -> tuple[FloatArray, FloatArray]:
 
 def _center_and_width(column: FloatArray) -> tuple[float, float]:
     unit = _unit(column)
-    values = column / unit
+    values = column / unit if unit != 1 else column
     center = float(np.median(values))
-    distances = np.abs(values - center)
+    distances = values - center
+    np.abs(distances, out=distances)
     deviation = MAD_TO_DEVIATION * float(np.median(distances))
     width = deviation if deviation > 0 else _median_nonzero(distances)
     return unit * center, _bounded(unit * width)

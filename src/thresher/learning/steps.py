@@ -36,7 +36,7 @@ ROUNDING = 1e-12  # of a sum of weights
 ALMOST_ALL = 1 - 2.0**-40  # of the weight: an allowance must be below 1
 SMALLEST_LIMIT = 1e-250  # on a variance: rows of zeros have none
 MAX_TRIMS = 5  # heuristic: how often the rows to be left out of the hinge loss are chosen anew
-COLUMNS_PER_BLOCK = 16  # bounds the temporary copies
+COLUMNS_PER_BLOCK, ROWS_PER_BLOCK = 16, 512  # bound the temporary copies
 LEAST_SHARE = 0.05  # of the largest mean square, added to all, so that rare entries stay small
 
 
@@ -154,11 +154,12 @@ def around_class_medians(rows: Rows, labels: FloatArray) -> Rows:
         return _around_class_medians_elsewhere(rows, labels)
     centered, squares = np.empty_like(rows), np.empty(rows.shape[1])
     blocks = [slice(j, j + COLUMNS_PER_BLOCK) for j in range(0, squares.size, COLUMNS_PER_BLOCK)]
-    members = [np.flatnonzero(labels == sign) for sign in np.unique(labels)]
-    for block in blocks:
-        for chosen in members:
-            part = rows[chosen, block]
-            centered[chosen, block] = part - np.median(part, axis=0)
+    for sign in np.unique(labels):
+        chosen = np.flatnonzero(labels == sign)
+        medians = np.concatenate([np.median(rows[chosen, b], axis=0) for b in blocks])
+        for start in range(0, chosen.size, ROWS_PER_BLOCK):
+            part = chosen[start : start + ROWS_PER_BLOCK]
+            centered[part] = rows[part] - medians
     centered /= max(float(centered.max()), -float(centered.min())) or 1.0  # no square vanishes
     for block in blocks:
         squares[block] = np.square(centered[:, block]).mean(axis=0)
