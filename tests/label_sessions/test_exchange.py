@@ -97,7 +97,7 @@ def test_an_import_twice_is_an_import_once(tmp_path: Path) -> None:
         assert (first.n_new, first.n_known, second.n_new, second.n_known) == (2, 0, 0, 2)
         assert (session.folder / "journal.txt").stat().st_size == size
         third = import_text(session, "row_id,label\n3,yes\n7,yes\n9,no\n")
-        assert (third.n_new, third.n_known) == (2, 1)
+        assert (third.n_new, third.n_changed, third.n_known) == (1, 1, 1)
         assert session._state.labels == {3: "yes", 7: "yes", 9: "no"}
 
 

@@ -201,7 +201,8 @@ def _import(options: argparse.Namespace) -> None:
 
     with LabelSession.open(options.session) as session:
         done = session.import_labels(options.file)
-    say(f"{count(done.n_new, 'label')} imported, {done.n_known:,} already known")
+    changed = f"{done.n_changed:,} changed, " if done.n_changed else ""
+    say(f"{count(done.n_new, 'label')} imported, {changed}{done.n_known:,} already known")
 
 
 def _add_repair_options(parser: argparse.ArgumentParser) -> None:

@@ -4,6 +4,7 @@ import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from thresher.errors import UnreadableTable
 from thresher.estimators.model import Label
@@ -22,12 +23,21 @@ class Imported:
 
     Parameters
     ----------
-    n_new : labels that were recorded
+    n_new : labels of rows that had no imported label
+    n_changed : labels that replace another one, which was imported before
     n_known : labels that had been imported before: nothing was recorded for them
     """
 
     n_new: int
+    n_changed: int
     n_known: int
+
+    @classmethod
+    def of(cls, labels: Mapping[RowId, Label], known: Mapping[RowId, Label]) -> Self:
+        """What importing labels does where others are known."""
+        same = sum(known.get(row) == label for row, label in labels.items())
+        shared = len(labels.keys() & known.keys())
+        return cls(n_new=len(labels) - shared, n_changed=shared - same, n_known=same)
 
 
 def write_labels(path: str | Path, state: SessionState, *, raw_csv: bool = False) -> int:

@@ -348,7 +348,7 @@ class LabelSession:
         """Take the labels of a CSV file with the columns `row_id` and `label`, all or none.
 
         They cost nothing and rows that have one are not asked about. Votes on a row count more.
-        Labels that were imported before are not recorded again.
+        Labels that were imported before are not recorded again; another label replaces them.
 
         Raises
         ------
@@ -361,10 +361,11 @@ class LabelSession:
             labels = {self.pool.id_of(text): label for text, label in by_text.items()}
             known = self._state.imported
             new = {row: label for row, label in labels.items() if known.get(row) != label}
+            done = Imported.of(labels, known)
             if new:
                 event = _event("import", rows=list(new), labels=list(new.values()))
                 self._ledger.record({**event, "file": Path(path).name})
-            return Imported(len(new), len(labels) - len(new))
+            return done
 
     def _reach(self, row_ids: Iterable[str]) -> None:
         """Let the sample of a long pool include these rows."""
