@@ -63,7 +63,7 @@ plt.show()
 
 # %%
 # This is one split of one small table: with 171 test rows, one row is 0.6%. The studies have
-# :doc:`more tables and more splits </studies/real-tables>`.
+# :doc:`more tables and more splits </studies/harm>`.
 
 print(f"{'':20}" + "".join(f"{attack:>17}" for attack in attacks))
 for name, row in zip(classifiers, errors):

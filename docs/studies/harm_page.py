@@ -118,6 +118,9 @@ def losses(cells: Sequence[Row], bars: Sequence[Row]) -> Iterator[str]:
     if missed:
         asked = f"{len(bars)} [values that were asked for](#what-was-asked-for)"
         yield f"{len(missed)} of {asked} are missed."
+    unknown = dict.fromkeys(bar["table"] for bar in bars if bar["kept"] == "not measured")
+    if unknown:
+        yield f"Not all that was asked for was measured on {', '.join(unknown)}."
     yield from _better_trees(cells)
 
 
@@ -158,24 +161,27 @@ def error_table(cells: Sequence[Row]) -> str:
             own = [c for c in cells if (c["table"], c["method"]) == (table, method) and c["error"]]
             clean = [c for c in own if c["attack"] == CLEAN]
             attacked = [c for c in own if c["attack"] != CLEAN]
-            if clean and attacked:
-                worst = max(attacked, key=lambda cell: number(cell, "error"))
-                errors = [
-                    number(clean[0], "error"),
-                    mean(attacked, "error"),
-                    number(worst, "error"),
-                ]
-                errors += [mean(part, "balanced_error") for part in (clean, attacked)]
-                numbers = [f"{value:.1f}" for value in errors]
-                n_splits = max(number(c, "n_splits") for c in own)
-                rows.append([table, TITLES[method], *numbers, where(worst), f"{n_splits:.0f}"])
+            if not clean:
+                continue
+            worst = max(attacked, key=lambda cell: number(cell, "error"), default=None)
+            errors = [
+                mean(clean, "error"),
+                mean(attacked, "error"),
+                number(worst, "error") if worst else math.nan,
+                mean(clean, "balanced_error"),
+                mean(attacked, "balanced_error"),
+            ]
+            numbers = ["-" if math.isnan(value) else f"{value:.1f}" for value in errors]
+            n_splits = max(number(c, "n_splits") for c in own)
+            attack = where(worst) if worst else "not measured"
+            rows.append([table, TITLES[method], *numbers, attack, f"{n_splits:.0f}"])
     head = ["clean", "mean", "worst", "balanced, clean", "balanced, mean", "worst under", "splits"]
     return markdown(["table", "method", *head], rows)
 
 
 def mean(cells: Sequence[Row], name: str) -> float:
-    """The mean of a number over cells."""
-    return sum(number(cell, name) for cell in cells) / len(cells)
+    """The mean of a number over cells; NaN if there are none."""
+    return sum(number(cell, name) for cell in cells) / len(cells) if cells else math.nan
 
 
 def difference_table(cells: Sequence[Row]) -> str:

@@ -19,7 +19,7 @@ import harm_page
 import numpy as np
 import pandas as pd
 import pools_page
-from cells import GRAY, HERE, attack_name, markdown, percent, read_cells, read_rows
+from cells import GRAY, HERE, attack_name, markdown, read_cells
 from matplotlib.figure import Figure
 
 from thresher.experiments.arena.figures.kinds import exponent, label_floor, labels_needed
@@ -187,57 +187,7 @@ def scaling_table() -> str:
     return markdown(["features", "sparsity", "error", "labels", "labels over floor"], rows)
 
 
-def real_cells() -> dict[tuple[str, str, str], dict[str, str]]:
-    """The medians on real tables, by table, method and attack."""
-    return {(row["table"], row["method"], row["attack"]): row for row in read_rows("real-tables")}
-
-
-def real_clean_table() -> str:
-    """Every method on every table, with the number of features it uses."""
-    cells = real_cells()
-    tables, methods = (list(dict.fromkeys(key[i] for key in cells)) for i in (0, 1))
-    rows = []
-    for method in methods:
-        found = [cells.get((table, method, "none")) for table in tables]
-        shown = [f"{percent(c)} ({float(c['n_features']):.0f})" if c else "-" for c in found]
-        rows.append([method, *shown])
-    return markdown(["test error in % (features)", *tables], rows)
-
-
-def real_attacked_table() -> str:
-    """Every method under every attack, table by table."""
-    cells = real_cells()
-    tables, methods, attacks = (list(dict.fromkeys(key[i] for key in cells)) for i in (0, 1, 2))
-    rows = []
-    for table in tables:
-        for method in methods:
-            found = [cells.get((table, method, attack)) for attack in attacks]
-            errors = [float(cell["error"]) for cell in found if cell]
-            if len(errors) == len(attacks):
-                rise = f"{100 * (max(errors) - errors[attacks.index('none')]):.1f}"
-                splits = found[0]["n_splits"] if found[0] else "-"
-                rows.append([table, method, *(percent(c) for c in found if c), rise, splits])
-    return markdown(["table", "method", *attacks, "largest rise", "splits"], rows)
-
-
-def enron_table() -> str:
-    """The spam filter: best and worst of the attacks, by the share of planted rows."""
-    cells = read_rows("enron")
-    rows = []
-    for share in dict.fromkeys(cell["planted_share"] for cell in cells):
-        found = [cell for cell in cells if cell["planted_share"] == share]
-        errors = [float(cell["error"]) for cell in found]
-        planted = "nothing" if found[0]["attack"] == "none" else f"{float(share):.0%}"
-        features = f"{float(found[0]['n_features']):.0f}"
-        numbers = [f"{100 * value:.1f}" for value in (min(errors), np.median(errors), max(errors))]
-        rows.append([planted, f"{len(found)}", features, *numbers])
-    return markdown(["planted", "tables", "features", "least", "median", "largest error"], rows)
-
-
 TABLES: dict[str, Callable[[], str]] = {
-    "real-clean": real_clean_table,
-    "real-attacked": real_attacked_table,
-    "enron": enron_table,
     "suite": suite_table,
     "told-noise-rate": told_table,
     "marginals": marginals_table,
