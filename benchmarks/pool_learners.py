@@ -161,7 +161,7 @@ def _scikit_activeml(strategy: str) -> Rule:
     return Rule(l2_logistic, urgency)
 
 
-# The best two of six strategies in a trial on other splits; not part of every run of the study.
+# Two that did well in a short trial on another split; not part of every run of the study.
 PEER_RULES = {
     "skactiveml-badge": _scikit_activeml("Badge"),
     "skactiveml-uncertainty": _scikit_activeml("UncertaintySampling"),

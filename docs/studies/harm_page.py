@@ -39,7 +39,7 @@ N_SHOWN = 3  # losses of each table
 
 SETTING = """\
 Setting: well-known tables, 70% of the rows for training, 30% for testing, stratified; one training
-row in ten is planted, made from the training rows alone. Each of the ten attacks of `poison` has
+row in ten is planted, made from the training rows alone. Each of ten attacks of `poison` has
 two strengths, a stealthy and a strong one, chosen on other splits. Enron has its own split and its
 own attacks, which plant 1 or 3%. All methods meet the same rows. Thresher is
 `HalfspaceClassifierCV` with its defaults and the true share of planted rows as `noise_rate`, .02
