@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from sklearn.metrics import log_loss
@@ -75,6 +75,7 @@ def test_slopes_are_in_the_units_of_the_scores() -> None:
     assert scaled == pytest.approx(1e8 * once)
 
 
+@example([(2.3e-311, True, 1.0)])
 @given(
     st.lists(st.tuples(st.floats(-1e9, 1e9), st.booleans(), st.floats(0, 10)), max_size=8),
 )

@@ -55,6 +55,19 @@ def test_keys_in_the_terminal_give_the_model_of_the_same_answers_in_python(
     assert "Done: budget spent. 30 labels saved" in capsys.readouterr().out
 
 
+def test_rows_that_were_chosen_a_moment_after_the_question_are_shown(
+    tmp_path, capsys, monkeypatch
+) -> None:
+    with make(tmp_path / "s") as session:
+        ask = session.next_question
+        monkeypatch.setattr(
+            session, "next_question", lambda who, wait=True: ask(who) if wait else None
+        )
+        session._dispatcher.refitter.wait()
+        LabelTerminal(session, "ann", PipedKeys(io.StringIO("q\n"))).run()
+    assert "\nRow " in capsys.readouterr().out
+
+
 def test_a_terminal_hands_over_each_key_at_once(capsys) -> None:
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()

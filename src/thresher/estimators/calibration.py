@@ -8,7 +8,7 @@ MAX_STEPS = 100  # of Newton's method; ten are usual
 CLOSE = 1e-10  # the relative change of the slope at which it stops
 # Times the typical score, in log odds. The least keeps the order of rows that scores get wrong.
 LEAST_ODDS, MOST_ODDS = 1e-6, 1e6
-LARGEST = 1e300  # of log odds, which stay finite
+LARGEST = 1e300  # of slopes and log odds, which stay finite
 
 
 def fit_slope(scores: FloatArray, signs: FloatArray, weights: FloatArray) -> float:
@@ -37,7 +37,7 @@ def fit_slope(scores: FloatArray, signs: FloatArray, weights: FloatArray) -> flo
     if unit == 0:
         return 1.0
     slope = _minimum(scores / unit, _targets(signs, weights), weights)
-    return float(np.clip(slope, LEAST_ODDS, MOST_ODDS)) / unit
+    return min(float(np.clip(slope, LEAST_ODDS, MOST_ODDS)) / unit, LARGEST)
 
 
 def probabilities(scores: FloatArray, slope: float) -> FloatArray:

@@ -140,10 +140,11 @@ class LabelTerminal:
 
     def _next(self) -> Question | None:
         question = self._session.next_question(self._annotator, wait=False)
-        if question is None and self._session.progress().refitting:
+        if question is not None:
+            return question
+        if self._session.progress().refitting:
             say("Choosing the next rows ...")
-            question = self._session.next_question(self._annotator)
-        return question
+        return self._session.next_question(self._annotator)  # a refit may have ended just now
 
     # -- what is shown -----------------------------------------------------------------------
 
