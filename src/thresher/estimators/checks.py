@@ -265,9 +265,11 @@ def check_two_classes(y: Any) -> tuple[Any, FloatArray]:
     except TypeError as error:
         raise TypeError(f"y must hold the labels of two classes: {error}") from error
     if kind not in ("binary", "unknown"):
+        first = classes.tolist()[0]
         raise ValueError(
             f"Only binary classification is supported. The type of the target is {kind}: "
-            f"y has {classes.size} distinct labels."
+            f"y has {classes.size} distinct labels. Keep the rows of two of them, or compare one "
+            f"with the others: y == {first!r}"
         )
     if classes.size != 2:
         raise ValueError(

@@ -152,7 +152,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"{error.args[0]} is missing"
     if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)):
-        return f"not valid JSON: {error}"
+        return f"not valid JSON, as model files of Thresher are: {error}"
     return one_line(error, 200) or type(error).__name__
 
 
