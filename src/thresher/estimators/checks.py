@@ -301,7 +301,8 @@ def _validated(estimator: Any, X: Any, **options: Any) -> Any:
         if place is None:
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"X must hold numbers, but {place}: {error}") from error
+        advice = "turn texts into numbers first, as with a OneHotEncoder in a ColumnTransformer"
+        raise kind(f"X must hold numbers, but {place}: {error}; {advice}") from error
 
 
 def refuse_repeated_names(X: Any) -> None:
