@@ -80,9 +80,10 @@ PARTS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure what is missing, print the bars; 0 if all that were measured are kept, else 1."""
     arguments = _parser().parse_args(argv)
-    for name in arguments.part or PARTS:
+    known = _errors(arguments.out)
+    for name in dict.fromkeys(arguments.part or PARTS):
         for seed, cell in _runs(PARTS[name], arguments.seeds, arguments.attack):
-            if (cell, seed) not in _errors(arguments.out):
+            if (cell, seed) not in known:
                 _measure(cell, seed, arguments.out)
     bars = list(_bars(_errors(arguments.out)))
     print(table(bars))

@@ -206,7 +206,10 @@ def bar_table(bars: Sequence[Row]) -> str:
     for bar in sorted(bars, key=lambda bar: bar["kept"] != "NO"):
         value, limit, error = (number(bar, name) for name in ("value", "limit", "standard_error"))
         shown = signed(value) + (f" ± {2 * error:.1f}" if error else "")
-        numbers = ["-" if math.isnan(value) else shown, f"{limit:.1f}"]
+        numbers = [
+            "-" if math.isnan(value) else shown,
+            "-" if math.isnan(limit) else f"{limit:.1f}",
+        ]
         rows.append([bar["table"], bar["what"], *numbers, bar["kept"]])
     return markdown(["table", "what", "value", "limit", "kept"], rows)
 

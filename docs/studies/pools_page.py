@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from cells import GRAY, HERE, Row, markdown, read_rows
-from harm_page import bar_table, number, signed
+from harm_page import bar_table, mean, number, signed
 from matplotlib.figure import Figure
 
 from thresher.rendering.palette import BLUE, RED
@@ -76,8 +76,7 @@ def page(cells: Sequence[Row], bars: Sequence[Row], audits: Sequence[Row]) -> st
     ]
     if audits:
         parts += ["## How many labels should be random?", AUDIT, audit_table(audits)]
-    asked = bar_table(bars).replace("| nan |", "| - |")
-    return "\n\n".join([*parts, "## What was asked for", BARS, asked, ""])
+    return "\n\n".join([*parts, "## What was asked for", BARS, bar_table(bars), ""])
 
 
 def losses(cells: Sequence[Row], bars: Sequence[Row]) -> Iterator[str]:
@@ -196,16 +195,13 @@ def error_table(cells: Sequence[Row], titles: dict[str, str]) -> str:
         for method, title in titles.items():
             own = [c for c in cells if (c["table"], c["method"]) == (table, method)]
             if own:
-                errors = [mean([c for c in own if c["budget"] == b]) for b in budgets_of(cells)]
+                errors = [
+                    mean([c for c in own if c["budget"] == b], "error") for b in budgets_of(cells)
+                ]
                 n_seeds = sorted({int(number(c, "n_seeds")) for c in own})
                 splits = "–".join(str(n) for n in dict.fromkeys((n_seeds[0], n_seeds[-1])))
                 rows.append([table, title, *map(shown, errors), splits])
     return markdown(["table", "method", *budgets_of(cells), "splits"], rows)
-
-
-def mean(cells: Sequence[Row]) -> float:
-    """The mean error of cells, NaN without any."""
-    return sum(number(c, "error") for c in cells) / len(cells) if cells else math.nan
 
 
 def shown(value: float) -> str:
@@ -255,7 +251,9 @@ def audit_table(audits: Sequence[Row]) -> str:
                 for c in audits
                 if (c["table"], c["attack"], c["method"]) == (table, attack, method)
             ]
-            errors = [mean([c for c in own if c["budget"] == b]) for b in budgets_of(audits)]
+            errors = [
+                mean([c for c in own if c["budget"] == b], "error") for b in budgets_of(audits)
+            ]
             pool = f"{table}, {attack.replace(CLEAN, 'clean')}"
             rows.append([pool, title, *map(shown, errors), own[0]["n_seeds"] if own else "-"])
     return markdown(["pool", "random questions", *budgets_of(audits), "splits"], rows)
@@ -273,7 +271,7 @@ def draw(cells: Sequence[Row]) -> Figure:
             part = [c for c in part if of(part, c, MARGIN)["error"]]
             for method, color in ((MARGIN, RED), (OURS, BLUE)):
                 errors = [
-                    mean([c for c in part if (c["method"], c["budget"]) == (method, b)])
+                    mean([c for c in part if (c["method"], c["budget"]) == (method, b)], "error")
                     for b in budgets_of(own)
                 ]
                 name = "margin" if method == MARGIN else "ActiveClassifier"
