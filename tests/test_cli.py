@@ -142,8 +142,17 @@ def test_version_is_the_package_version(tmp_path):
     ("arguments", "reason"),
     [
         ("", "arguments are required: VERB"),
-        ("nonsense", "invalid choice: 'nonsense'"),
-        ("demo --nonsense", "unrecognized arguments: --nonsense"),
+        ("nonsense", "unknown verb 'nonsense'; choose from 'demo', 'learn'"),
+        ("lern mail.csv", "unknown verb 'lern'; did you mean 'learn'?"),
+        (
+            "arena rnu smoke",
+            "did you mean 'run'? (see 'thresher arena --help')",
+        ),
+        ("demo --nonsense", "unknown option '--nonsense' (see 'thresher demo --help')"),
+        ("--dbug demo", "unknown option '--dbug'; did you mean '--debug'?"),
+        ("learn mail.csv --sprasity 3", "unknown option '--sprasity'; did you mean '--sparsity'?"),
+        ("predict m.json mail.csv --uot=p.csv", "unknown option '--uot'; did you mean '--out'?"),
+        ("demo more", "unexpected arguments: more"),
         ("demo --seed x", "must be an integer ≥ 0, got 'x'"),
     ],
 )

@@ -370,7 +370,7 @@ MISUSE = {
     "learn mail.csv --choose 1,,2": "must be 'auto', 'all' or integers ≥ 1, got '1,,2'",
     "learn mail.csv --seed -1": "must be an integer ≥ 0, got '-1'",
     "learn mail.csv --sep xx": "must be one character, or 'tab', got 'xx'",
-    "learn mail.csv --decimal x": "invalid choice: 'x'",
+    "learn mail.csv --decimal x": "--decimal: unknown value 'x'; choose from '.', ','",
     "learn mail.csv --encoding klingon": "unknown encoding 'klingon'",
     "learn mail.csv --out model.txt": "must end in .json, got 'model.txt'",
     "learn mail.csv --out no/such/model.json": "folder 'no/such' does not exist",
@@ -381,6 +381,7 @@ MISUSE = {
     "audit mail.csv --clean mail.csv": "--clean would overwrite the input mail.csv",
     "audit - --clean kept.csv": "--clean reads FILE again, so it needs a file, not standard input",
     "predict model.json": "arguments are required: FILE, --out",
+    "predict model.json mail.csv --out -": "--out: cannot be standard output; name a file",
     "predict model.json mail.csv --out mail.csv": "--out would overwrite the input mail.csv",
 }
 
@@ -409,7 +410,7 @@ FAILURES = {
     "learn one.csv": "two are needed",
     "learn few.csv --sparsity 1": "3-fold cross-validation needs at least 3 rows of each label",
     "learn empty.csv": "is empty",
-    "learn .": "has no file with the extension .parquet",
+    "learn .": "error: . is a folder without Parquet or Arrow files (.parquet",
     "learn notes.doc": "supported: .csv",
     "predict no.json mail.csv --out p.csv": "no.json",
     "predict mail.csv mail.csv --out p.csv": "cannot read mail.csv (not valid JSON",

@@ -194,8 +194,8 @@ class UnreadablePart(ThresherError):
         problem: str,
         advice: str = "write it again and open the pool anew",
     ) -> None:
-        where = f"{path}, {part}" if part else f"{path}"
-        super().__init__(f"{where}: {problem}; {advice}")
+        where = f"{path}, {part}:" if part else f"{path}"
+        super().__init__(f"{where} {problem}; {advice}")
         self.path, self.part, self.problem, self.advice = path, part, problem, advice
 
     def __reduce__(self) -> tuple[type[Self], tuple[str | Path, str, str, str]]:

@@ -113,11 +113,21 @@ def nearest(name: str, names: Sequence[str]) -> str:
     >>> nearest("nope", ["income", "label"])
     "it has 'income', 'label'"
     """
+    return did_you_mean(name, names) or f"it has {quoted(names, limit=10)}"
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """The names that are spelled nearly like this one, as a question; empty if none is.
+
+    Examples
+    --------
+    >>> did_you_mean("--sprasity", ["--seed", "--sparsity"])
+    "did you mean '--sparsity'?"
+    """
     lowered = {known.lower(): known for known in names}
     close = difflib.get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.65)
-    if close:
-        return "did you mean " + " or ".join(quoted([lowered[match]]) for match in close) + "?"
-    return f"it has {quoted(names, limit=10)}"
+    meant = " or ".join(quoted([lowered[match]]) for match in close)
+    return f"did you mean {meant}?" if meant else ""
 
 
 def has_controls(text: str) -> bool:

@@ -163,6 +163,10 @@ def test_coin_flips_name_no_row_and_say_why():
     ("y", "message"),
     [
         (np.zeros(N), "y must hold exactly two labels, got 1: 0.0"),
+        (
+            np.arange(N) / 7,
+            r"240 distinct numbers, from 0 to 34.14\. .* threshold first: y > ",
+        ),
         (np.arange(N - 1) % 2, "y must hold one label for each of 240 rows"),
         (np.where(np.arange(N) == 3, None, "a"), r"every row, but y\[3\] is missing"),
     ],

@@ -139,7 +139,7 @@ def test_the_second_label_is_the_positive_side() -> None:
     [
         (np.ones(200), "only one class is present: every label in y is 1.0"),
         (np.arange(200) % 3, "y has 3 distinct labels"),
-        (TABLE.X[:, 0], "Unknown label type: continuous"),
+        (TABLE.X[:, 0], "Unknown label type: continuous. y must hold two labels, but it holds"),
         (np.array([None, "a"] * 100, dtype=object), "Unknown label type: unknown"),
     ],
     ids=["one", "three", "numbers", "none"],

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.multiclass import type_of_target
 
+from thresher.estimators.checks import advice_on_numbers
 from thresher.preparation import RawColumn, RawNumbers, TablePreparation, columns_of
 from thresher.table_files import LabeledTable
 from thresher.validation import (
@@ -135,6 +137,8 @@ def labels_of(y: Any, n_rows: int) -> NDArray[Any]:
         labels = np.asarray([str(value) for value in values])
     distinct = np.unique(labels)
     if distinct.size != 2:
+        if type_of_target(labels).startswith("continuous"):
+            raise ValueError(advice_on_numbers(labels))
         shown = ", ".join(repr(value) for value in distinct[:5].tolist())
         raise ValueError(f"y must hold exactly two labels, got {distinct.size}: {shown}")
     return labels

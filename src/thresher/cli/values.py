@@ -91,6 +91,10 @@ def new_file_ending_in(suffix: str) -> Callable[[str], Path]:
     """A type of paths to write to, with this suffix."""
 
     def read(text: str) -> Path:
+        if text == "-":
+            raise ArgumentTypeError(
+                f"cannot be standard output; name a file that ends in {suffix}, got '-'"
+            )
         if Path(text).suffix.lower() != suffix:
             raise ArgumentTypeError(f"must end in {suffix}, got {text!r}")
         return new_file(text)

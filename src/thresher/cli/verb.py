@@ -5,9 +5,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, NoReturn
 
-from thresher.wording import visible
+from thresher.wording import did_you_mean, quoted, visible
 
 MISUSE = 2  # the exit code
 
@@ -50,11 +51,40 @@ class Parser(argparse.ArgumentParser):
         given = list(sys.argv[1:] if args is None else args)
         if self.verbs and not (given and given[0] in self.verbs):
             given.insert(0, self.verbs[0])
-        return super().parse_known_args(given, namespace)
+        if self._subparsers is None:  # else what follows the verb is for the verb's own parser
+            self._refuse_unknown_options(given)
+        options, unknown = super().parse_known_args(given, namespace)
+        if unknown:
+            self._refuse_unknown_options(unknown)
+            self.error(f"unexpected arguments: {' '.join(unknown)}")
+        return options, unknown
+
+    def _refuse_unknown_options(self, given: Sequence[str]) -> None:
+        """Before argparse complains about an option that is missing because it is misspelled."""
+        known = list(self._option_string_actions)
+        for text in takewhile(lambda text: text != "--", given):
+            name = text.partition("=")[0]
+            if name.startswith("--") and not any(option.startswith(name) for option in known):
+                self.error(_unknown("option", name, known))
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        known = action.choices
+        if known is not None and value not in known:
+            what = "verb" if isinstance(action, argparse._SubParsersAction) else "value"
+            message = _unknown(what, str(value), list(map(str, known)))
+            raise argparse.ArgumentError(None if what == "verb" else action, message)
 
     def error(self, message: str) -> NoReturn:
         shown = visible(f"thresher: error: {message} (see '{self.prog} --help')")
         self.exit(MISUSE, f"{shown}\n")
+
+
+def _unknown(what: str, name: str, known: Sequence[str]) -> str:
+    """That there is no such option, verb or value, and what may have been meant."""
+    meant = did_you_mean(name, known)
+    if not meant and what != "option":  # of which there are too many to list
+        meant = f"choose from {quoted(known)}"
+    return f"unknown {what} {name!r}" + (f"; {meant}" if meant else "")
 
 
 class Misuse(Exception):

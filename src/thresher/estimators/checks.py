@@ -259,8 +259,10 @@ def check_two_classes(y: Any) -> tuple[Any, FloatArray]:
     (array(['no', 'yes'], dtype='<U3'), array([-1.,  1., -1.]))
     """
     try:
-        check_classification_targets(y)
         kind = type_of_target(y, input_name="y")
+        if kind.startswith("continuous"):
+            raise ValueError(f"Unknown label type: {kind}. {advice_on_numbers(y)}")
+        check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
     except TypeError as error:
         raise TypeError(f"y must hold the labels of two classes: {error}") from error
@@ -278,6 +280,23 @@ def check_two_classes(y: Any) -> tuple[Any, FloatArray]:
         )
     signs: FloatArray = 2.0 * codes.astype(np.float64) - 1.0
     return classes, signs
+
+
+def advice_on_numbers(y: Any) -> str:
+    """What was expected of labels that are measurements, what was found, and what to do.
+
+    Examples
+    --------
+    >>> advice_on_numbers(np.array([0.5, 2.25, 1.5]))
+    'y must hold two labels, but it holds 3 distinct numbers, from 0.5 to 2.25. To predict whether
+    a number is large, compare it with a threshold first: y > 1.5'
+    """
+    numbers = np.asarray(y, dtype=np.float64)
+    return (
+        f"y must hold two labels, but it holds {np.unique(numbers).size:,} distinct numbers, from "
+        f"{numbers.min():.4g} to {numbers.max():.4g}. To predict whether a number is large, "
+        f"compare it with a threshold first: y > {np.median(numbers):.4g}"
+    )
 
 
 def _validated(estimator: Any, X: Any, **options: Any) -> Any:

@@ -234,8 +234,8 @@ def data_files(path: str | Path, open_file: Any) -> list[DataFile]:
         if file.suffix.lower() in KINDS and not any(p.startswith((".", "_")) for p in file.parts)
     )
     if not names:
-        problem = f"has no file with the extension {', '.join(KINDS)}"
-        raise UnreadablePart(root, "", problem, "check the folder")
+        problem = f"is a folder without Parquet or Arrow files ({', '.join(KINDS)})"
+        raise UnreadablePart(root, "", problem, "name the file itself if it has another format")
     return [KINDS[name.suffix.lower()](root / name, _keys(name), open_file) for name in names]
 
 
