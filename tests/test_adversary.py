@@ -252,7 +252,7 @@ def test_a_fitted_classifier_gets_a_sentence():
     many = HalfspaceClassifierCV((2,), random_state=0, cv=2, schedule=QUICK).fit(X, y)
     for model in (one, many):
         sentence = bound_on_adversary(model, X, y).sentence()
-        assert sentence.startswith("Whatever 5% of these rows were planted, no halfspace within")
+        assert sentence.startswith("Whichever 20 of these 400 rows were planted, no halfspace")
     assert bound_on_adversary(one, X, y, noise_rate=0.0).sentence().startswith("If no row")
     far = bound_on_adversary(one, X, y, noise_rate=0.4, hinge_scale=0.05)
     assert "nothing useful" in far.sentence()

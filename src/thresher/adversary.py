@@ -106,8 +106,7 @@ class AdversaryBound:
 
     def sentence(self) -> str:
         """The bound in words, or that nothing useful is proven."""
-        share = f"{100 * self.n_planted / self.n_rows:.2g}%"
-        whatever = f"Whatever {share} of these rows were planted"
+        whichever = f"Whichever {self.n_planted:,} of these {self.n_rows:,} rows were planted"
         assumed = ""
         if self.clean_variance is not None:
             assumed = (
@@ -116,11 +115,11 @@ class AdversaryBound:
             )
         if not self.is_useful:
             return (
-                f"{whatever}: nothing useful is proven about other halfspaces within distance "
+                f"{whichever}: nothing useful is proven about other halfspaces within distance "
                 f"{self.distance:g} of this one{assumed}."
             )
         return (
-            f"{whatever if self.n_planted else 'If no row is planted'}, no halfspace within "
+            f"{whichever if self.n_planted else 'If no row is planted'}, no halfspace within "
             f"distance {self.distance:g} of this one and with no more features has a mean hinge "
             f"loss on the clean rows that is lower by more than {self.per_clean_row:.2g}{assumed} "
             f"(margin {self.hinge_scale:g}; the mean hinge loss of this one, on all rows, is "

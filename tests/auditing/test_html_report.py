@@ -12,7 +12,7 @@ from cli_tables import N_PLANTED, NAMES, poisoned
 from estimators.small import examine_quickly
 from thresher import auditing
 from thresher.auditing import Audit
-from thresher.auditing.html_report import make_page
+from thresher.auditing.html_report import _setting, make_page
 from thresher.table_files import LabeledTable
 
 HOSTILE_NAMES = ['<script>alert("x")</script>', "a & b", "naïve\u202e", "x" * 300, *NAMES[4:]]
@@ -44,6 +44,15 @@ def test_the_page_needs_nothing_but_itself(page):
 def test_the_page_says_what_was_assumed_proven_and_not_proven(page):
     for title in ("Assumed", "Proven, and verified by an independent checker", "Not proven"):
         assert f"<h3>{title}</h3>" in page
+
+
+def test_the_page_says_which_rows_each_error_counts(page):
+    assert page.index("held-out error, all rows") < page.index("held-out error, trusted rows")
+    assert "counts all rows alike" in page
+
+
+def test_settings_have_few_digits():
+    assert (_setting(0.1324627131405683), _setting(3)) == ("0.1325", "3")
 
 
 def test_the_page_lists_the_suspects_with_their_ids(page):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,8 +15,9 @@ import scipy.sparse as sp
 import thresher
 from estimators.small import examine_quickly
 from thresher import auditing
-from thresher.auditing import forest
+from thresher.auditing import contents, forest
 from thresher.auditing.disagreement import View
+from thresher.auditing.examination import Findings
 from thresher.auditing.verdict import weigh
 from thresher.auditing.wrong_labels import WrongLabels
 
@@ -115,6 +117,44 @@ def test_the_verdict_counts_the_suspects_and_states_the_held_out_error(found):
     assert "has an error of" in found.audit.verdict
 
 
+def test_data_errors_are_not_part_of_the_noise_rate_and_keep_their_trust(found):
+    said = "This share is about labels; rows with a data error (1) count separately."
+    assert found.audit.verdict.endswith(said)
+    is_trusted = found.audit.rows["trust"].iloc[ABSURD] >= 0.5
+    notes = " ".join(contents.about_suspicious_rows(found.audit, 1))
+    assert ("A data error alone does not lower trust" in notes) == is_trusted
+    assert notes.startswith(f"and {len(found.audit.suspects) - 1} more")
+
+
+def test_suspects_in_no_group_are_counted(found):
+    in_groups = sum(group.rows.size for group in found.audit.alike)
+    n_others = len(found.audit.suspects) - in_groups
+    said = contents.describe_ungrouped(found.audit)
+    assert said.startswith(f"The {n_others} other" if in_groups else "The suspects do not")
+
+
+def test_equal_suspects_share_a_line_and_the_notes_say_so(found):
+    suspects = found.audit.suspicions.suspects
+    equal = found.audit.equal.copy()
+    equal[suspects[:3]] = equal[suspects[0]]
+    notes = contents.about_suspicious_rows(replace(found.audit, equal=equal), 100)
+    assert notes[0] == (
+        f"Equal rows share a line: {suspects.size} suspects on {suspects.size - 2} lines."
+    )
+
+
+def test_a_bound_that_says_nothing_is_not_among_what_is_proven(found):
+    findings = found.audit.findings
+    whole = contents.statements(findings)
+    bound = replace(findings.adversary_bound, value=np.inf)
+    empty = Findings(findings.name, findings.table, findings.classifier)
+    vars(empty)["adversary_bound"] = bound  # in place of what is computed when asked
+    changed = contents.statements(empty)
+    assert not any("halfspace within distance" in sentence for sentence in contents.proven(empty))
+    assert "the bound says no more than is true of any rows" in changed["Not proven"][-1]
+    assert any("halfspace within distance" in s for part in whole.values() for s in part)
+
+
 def test_the_report_is_written(found, tmp_path):
     found.audit.to_html(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
@@ -156,7 +196,7 @@ def test_coin_flips_name_no_row_and_say_why():
     rng = np.random.default_rng(1)
     answer = thresher.audit(rng.normal(size=(N, D)), rng.choice(["no", "yes"], N))
     assert answer.suspects.empty
-    assert answer.verdict.startswith("Nothing stands out among 240 rows. Cannot tell whether")
+    assert answer.verdict.startswith("None of the 240 rows is a suspect. Cannot tell whether")
 
 
 @pytest.mark.parametrize(

@@ -91,12 +91,21 @@ def test_bars_are_the_rows_in_the_band(
 
 
 def test_the_lower_bound_of_a_label_aware_phase_is_not_said_to_hold_for_the_weights_used(
-    display: PhasesDisplay, poisoned: PoisonedTable
+    made: Callable[..., PhasesDisplay], poisoned: PoisonedTable
 ) -> None:
-    assert "bottom: for Algorithm 2's weights" in legend_of(display.axes_[0])[0]
+    assert "bottom: for Algorithm 2's weights" in legend_of(made().axes_[0])[0]
     corollary = HalfspaceClassifier(5, 0.1, label_aware=False, random_state=0)
     other = PhasesDisplay.from_estimator(corollary.fit(poisoned.X, poisoned.y), ax=bare_axes(3))
-    assert legend_of(other.axes_[0])[0] == "proven interval"
+    assert legend_of(other.axes_[0])[0] in ("proven interval", "proven bound")
+
+
+def test_intervals_that_look_like_lines_are_lines_in_the_legend(
+    made: Callable[..., PhasesDisplay],
+) -> None:
+    flat = made(2, variance_upper={0: 2.001, 1: 2.001 / 4})
+    assert legend_of(flat.axes_[0])[0] == "bound for the weights used"
+    (handle, *_) = flat.axes_[0].get_legend().legend_handles
+    assert type(handle).__name__ == "Line2D"
 
 
 def test_phases_of_different_radius_can_be_compared(made: Callable[..., PhasesDisplay]) -> None:

@@ -106,7 +106,7 @@ def test_a_class_without_trust_is_no_error() -> None:
     ("gain", "by_chance", "better", "stands_out", "words"),
     [
         (np.nan, np.nan, 2.0, True, "predict the trusted rows better (by 2.0 standard errors)"),
-        (0.5, 0.2, 0.0, True, "removing 10.0% of them takes away 50% of the largest variance"),
+        (0.5, 0.2, 0.0, True, "removing 10.0% of them takes away 50.0% of the largest variance"),
         (0.1, 0.2, 0.9, False, "Nothing stands out above what 200 rows and 30 columns show"),
         (np.nan, np.nan, 0.0, False, "Nothing stands out"),
     ],

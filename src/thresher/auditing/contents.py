@@ -9,13 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.auditing.duplicates import repeated
-from thresher.auditing.examination import Findings, remaining_variance
+from thresher.auditing.examination import Findings, RemainingVariance, remaining_variance
 from thresher.auditing.suspects import Group
 from thresher.auditing.table_audit import Audit
+from thresher.auditing.verdict import SUSPECT
+from thresher.estimators.adversary import most_planted
 from thresher.files import write_csv
 from thresher.rendering.text import Column, plain_number
 from thresher.validation import is_sparse
 from thresher.wording import count, visible
+
+TRUSTED = 0.5  # from this trust on, a suspect is likely to puzzle a reader
 
 # -- the rows ----------------------------------------------------------------------------------
 
@@ -48,6 +52,26 @@ def suspicious_rows_table(audit: Audit, places: NDArray[np.intp]) -> list[Column
         *([Column("repeats", times, "<")] if any(times) else []),
         Column("reason", [reason.partition("; ")[0] for reason in columns["reason"]], "<"),
     ]
+
+
+def about_suspicious_rows(audit: Audit, n_shown: int) -> list[str]:
+    """What a reader of the table of suspicious rows must know: lines left out, and trust."""
+    distinct, suspects = audit.distinct_suspects, audit.suspicions.suspects
+    said = []
+    if n_more := max(distinct.size - n_shown, 0):
+        said.append(f"and {n_more:,} more")
+    if distinct.size < suspects.size:
+        said.append(
+            f"Equal rows share a line: {count(suspects.size, 'suspect')} on "
+            f"{count(distinct.size, 'line')}."
+        )
+    trust = audit.findings.classifier.row_weights_
+    if (trust[audit.suspicions.data_error >= SUSPECT] >= TRUSTED).any():
+        said.append(
+            "A data error alone does not lower trust, which is about steering the model: values "
+            "that are far out are clipped before learning."
+        )
+    return said
 
 
 def data_errors_table(audit: Audit) -> list[Column]:
@@ -114,9 +138,13 @@ def contrasts_table(findings: Findings, group: Group) -> list[Column]:
     return [
         Column("feature", [names[contrast.feature] for contrast in contrasts], "<"),
         Column("loading", [f"{contrast.loading:+.2f}" for contrast in contrasts]),
-        Column("mean in\nthe group", [f"{contrast.mean_here:.4g}" for contrast in contrasts]),
-        Column("mean in\nother rows", [f"{contrast.mean_elsewhere:.4g}" for contrast in contrasts]),
+        Column("mean in\nthe group", [_mean(contrast.mean_here) for contrast in contrasts]),
+        Column("mean in\nother rows", [_mean(contrast.mean_elsewhere) for contrast in contrasts]),
     ]
+
+
+def _mean(value: float) -> str:
+    return plain_number(float(f"{value:.4g}"))
 
 
 def phases_table(findings: Findings) -> list[Column]:
@@ -153,7 +181,10 @@ def count_labels(labels: NDArray[Any]) -> str:
 def outlier_removal(findings: Findings) -> str:
     """Whether the removal of outliers saw more than chance; empty if it was not asked."""
     evidence = findings.classifier.evidence_
-    return "" if evidence is None else f"Outlier removal: {evidence.sentence()}"
+    if evidence is None:
+        return ""
+    lowered = " Such rows count less in learning; that alone makes none of them a suspect."
+    return f"Outlier removal: {evidence.sentence()}{lowered if evidence.stands_out else ''}"
 
 
 def describe_group(group: Group) -> str:
@@ -164,25 +195,32 @@ def describe_group(group: Group) -> str:
     )
 
 
-NO_GROUP = "No group of suspects stands out in a direction of few features."
+def describe_ungrouped(audit: Audit) -> str:
+    """How many suspects are in no group; empty if all are in one."""
+    n_suspects = audit.suspicions.suspects.size
+    n_others = n_suspects - sum(group.rows.size for group in audit.alike)
+    if not n_others:
+        return ""
+    if n_others == n_suspects:
+        return "The suspects do not stand out together in a direction of few features."
+    others = "other suspect does" if n_others == 1 else "other suspects do"
+    return f"The {n_others:,} {others} not stand out together in a direction of few features."
 
 
 def statements(findings: Findings) -> dict[str, Sequence[str]]:
     """What is assumed, proven and not proven."""
+    noise_rate, n_rows = findings.chosen.noise_rate, findings.table.n_rows
+    n_planted = most_planted(noise_rate, n_rows)
     return {
         "Assumed": [
-            f"At most {100 * findings.chosen.noise_rate:.3g}% of the rows "
-            f"({_most_planted(findings):,} of {findings.table.n_rows:,}) are planted, with any "
-            "features and labels. If more are planted, they can steer the model.",
+            f"At most {n_planted:,} of {n_rows:,} rows ({n_planted / n_rows:.1%}) are planted, "
+            "with any features and labels. More would exceed the noise rate of "
+            f"{100 * noise_rate:.4g}%, and could steer the model.",
             "One linear boundary separates most of the other rows.",
         ],
         "Proven, and verified by an independent checker": proven(findings),
-        "Not proven": NOT_PROVEN,
+        "Not proven": [*NOT_PROVEN, *_not_bounded(findings)],
     }
-
-
-def _most_planted(findings: Findings) -> int:
-    return math.ceil(findings.chosen.noise_rate * findings.table.n_rows)
 
 
 def proven(findings: Findings) -> list[str]:
@@ -201,8 +239,8 @@ def proven(findings: Findings) -> list[str]:
         f"{weighted} is at most {bound.of_trusted_rows:.2f} ({scaling}).",
         "For comparison, averaged over all rows: removing at most "
         f"{bound.outlier_fraction:.1%} of the weight cannot bring the variance below "
-        f"{bound.optimum:.2f}; Thresher removed {bound.share_removed:.1%} and got it down to "
-        f"{bound.upper:.2f} or less.",
+        f"{bound.optimum:.2f}; the first phase removed {bound.removed_at_first:.1%}{_later(bound)} "
+        f"and got it down to {bound.upper:.2f} or less.{_given_back(findings)}",
         "In every phase, the hinge loss of the trusted rows is within "
         f"{max(p.loss_gap for p in phases):.2g} of its minimum.",
         *_about_the_model(findings),
@@ -210,6 +248,19 @@ def proven(findings: Findings) -> list[str]:
         f"Phase{many} {', '.join(missed)} of {len(phases)} missed the requested precision: the "
         "bounds above hold, but better solutions may exist."
     ] * bool(missed)
+
+
+def _later(bound: RemainingVariance) -> str:
+    """What all phases removed, where that is what the bound is about."""
+    return f" (all phases together: {bound.share_removed:.1%})" if bound.holds_for_trust else ""
+
+
+def _given_back(findings: Findings) -> str:
+    """That removed rows are trusted all the same, because nothing stands out."""
+    evidence, bound = findings.classifier.evidence_, remaining_variance(findings)
+    if evidence is None or evidence.stands_out or not bound.removed_at_first:
+        return ""
+    return " Because nothing stands out above chance, these rows have their full trust again."
 
 
 def _among(findings: Findings) -> str:
@@ -237,7 +288,18 @@ def _about_the_model(findings: Findings) -> list[str]:
             f"The penalized loss of the final model ({fit.penalty} penalty) is within "
             f"{math.ceil(1e4 * fit.gap) / 1e4:.2%} of its minimum over the trusted rows."
         )
-    return said + ([] if bound is None else [bound.sentence()])
+    return said + ([bound.sentence()] if bound is not None and bound.is_useful else [])
+
+
+def _not_bounded(findings: Findings) -> list[str]:
+    """That nothing is proven about other models, if the bound says nothing useful."""
+    bound = findings.adversary_bound
+    if bound is None or bound.is_useful:
+        return []
+    return [
+        "That no similar model is much better on the clean rows: with "
+        f"{count(bound.n_planted, 'planted row')}, the bound says no more than is true of any rows."
+    ]
 
 
 NOT_PROVEN = (

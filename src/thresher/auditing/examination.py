@@ -184,7 +184,8 @@ class RemainingVariance:
     upper : bound on the mean over all rows, each counted by its trust
     optimum : the least that any weights reach that remove at most `outlier_fraction` of the rows
     outlier_fraction : that share
-    share_removed : what was removed in fact
+    removed_at_first, share_removed : what the first phase removed, and what all phases did, if the
+        bound holds for trust
     n_features : of a direction, at most
     holds_for_trust : whether it holds for rows counted by their trust, or by their weights in the
         first phase only
@@ -193,6 +194,7 @@ class RemainingVariance:
     upper: float
     optimum: float
     outlier_fraction: float
+    removed_at_first: float
     share_removed: float
     n_features: int
     holds_for_trust: bool
@@ -219,6 +221,7 @@ def remaining_variance(findings: Findings) -> RemainingVariance:
         upper=first.variance_upper / unit,
         optimum=first.optimum_lower / unit,
         outlier_fraction=first.weight_allowance,
+        removed_at_first=1 - float(weights.mean()),
         share_removed=1 - float((trust if holds else weights).mean()),
         n_features=max(1, min(n_features, findings.classifier.columns_.size)),
         holds_for_trust=holds,

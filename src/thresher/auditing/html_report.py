@@ -18,6 +18,10 @@ from thresher.rendering.text import Column
 from thresher.wording import count
 
 MAX_FEATURES, MAX_ROWS = 20, 20  # bars of a picture, lines of a table
+WHICH_ERROR = (
+    "These errors count held-out rows by their trust, so rows with little trust hardly matter. The "
+    "error at the top of the page counts all rows alike."
+)
 
 
 def save_report(audit: Audit, path: str | Path) -> None:
@@ -67,7 +71,7 @@ def _answer(audit: Audit) -> Iterable[Html]:
         (f"{suspects.size:,} of {audit.findings.table.n_rows:,}", "rows are suspects"),
         (count(len(audit.alike), "group"), "of suspects that stand out alike"),
         (count(len(audit.data.errors), "column"), "with data errors"),
-        (f"{audit.best_view.error:.1%}", "held-out error of the best model"),
+        (f"{audit.best_view.error:.1%}", "held-out error, all rows"),
     ]
     yield _cards(figures)
     if suspects.size:
@@ -81,6 +85,8 @@ def _answer(audit: Audit) -> Iterable[Html]:
         yield element("p", contents.describe_group(group))
         label = f"features of a group labeled {group.label}"
         yield _shown(contents.contrasts_table(audit.findings, group), label=label)
+    if audit.alike and (ungrouped := contents.describe_ungrouped(audit)):
+        yield element("p", ungrouped)
     if said := contents.describe_repeated(audit):
         yield element("h2", "Repeated rows")
         yield element("p", said)
@@ -103,6 +109,7 @@ def _suspicious(audit: Audit) -> Iterable[Html]:
     yield element("h2", "The most suspicious rows")
     shown = contents.suspicious_rows_table(audit, distinct[:MAX_ROWS])
     yield _shown(shown, label="most suspicious rows")
+    yield from (element("p", note) for note in contents.about_suspicious_rows(audit, MAX_ROWS))
     suspects = audit.suspicions.suspects
     ids = ", ".join(str(value) for value in table.ids[suspects].tolist())
     summary = element("summary", f"All {suspects.size:,} ids, most suspicious first")
@@ -117,11 +124,12 @@ def _model(findings: Findings) -> Iterable[Html]:
     yield _cards(
         [
             (f"{model.support.size:,} of {findings.table.X.shape[1]:,}", "features used"),
-            (f"{point.error:.1%} ± {point.standard_error:.1%}", "held-out error, by trust"),
+            (f"{point.error:.1%} ± {point.standard_error:.1%}", "held-out error, trusted rows"),
             (f"{point.balanced_error:.1%}", "balanced held-out error"),
             (f"{100 * point.noise_rate:.3g}%", "of the rows may be planted"),
         ]
     )
+    yield element("p", WHICH_ERROR)
     yield _picture(
         partial(FeaturesDisplay.from_model, model, max_features=MAX_FEATURES),
         (7.0, 1.7 + 0.3 * max(min(model.support.size, MAX_FEATURES), 4)),
@@ -165,6 +173,10 @@ def _phases(findings: Findings) -> Iterable[Html]:
         "Rows of each phase",
     )
     yield _shown(contents.phases_table(findings), label="phases")
+    yield element(
+        "p",
+        "The weight removed is a share of the rows of that phase; later phases look at fewer rows.",
+    )
 
 
 def _columns(findings: Findings) -> Iterable[Html]:
@@ -177,7 +189,11 @@ def _settings(findings: Findings) -> list[tuple[str, str]]:
     provenance = findings.model().provenance
     known: dict[str, Any] = {**provenance, **provenance["parameters"]}
     names = ("thresher", "table", "label", "sparsity", "noise_rate", "random_state", "reach")
-    return [(name.replace("_", " "), str(known[name])) for name in names if name in known]
+    return [(name.replace("_", " "), _setting(known[name])) for name in names if name in known]
+
+
+def _setting(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _shown(columns: Sequence[Column], *, label: str) -> Html:

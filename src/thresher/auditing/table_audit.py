@@ -27,6 +27,7 @@ from thresher.auditing.frames import FrameMaker, rows_of, table_in_memory
 from thresher.auditing.suspects import Group, Places, find_groups
 from thresher.auditing.verdict import SUSPECT, Suspicions, weigh
 from thresher.estimators import NoiseRate
+from thresher.estimators.adversary import most_planted
 from thresher.rendering.text import plain_number
 from thresher.table_files import LabeledTable
 from thresher.validation import seed_from
@@ -197,8 +198,8 @@ class Audit:
         if kinds.data_error[row] == kinds.suspicion[row]:
             return self._reason_of_data(row) + copies
         if kinds.steers[row] >= kinds.disagrees[row]:
-            return f"steers the model away from trusted rows{copies}"
-        return f"label disagrees with models of other rows{copies}"
+            return f"steers the model{copies}"
+        return f"label disagrees with other rows{copies}"
 
     def _reason_of_data(self, row: int) -> str:
         error = self.data.errors[self.data.worst[row]]
@@ -225,16 +226,24 @@ class Audit:
         """The sentences of the verdict."""
         n_rows, n_named = self.findings.table.n_rows, self.suspicions.suspects.size
         said = []
-        if self.assumed is not None and n_named > self.assumed * n_rows:
+        if self.assumed is not None and n_named > (n_most := most_planted(self.assumed, n_rows)):
             said.append(
                 f"More stands out than noise_rate={self.assumed:g} allows for: "
-                f"{count(n_named, 'row')}, not {int(self.assumed * n_rows):,}."
+                f"{count(n_named, 'row')}, not {n_most:,}."
             )
         said.append(self.about_rows)
         said.append(self._about_models())
         if self.assumed is None:
-            said.append(self.noise_rate.message)
+            said.append(f"{self.noise_rate.message}{self.about_data_errors}")
         return said
+
+    @property
+    def about_data_errors(self) -> str:
+        """A sentence that follows one on the noise rate, which does not count data errors."""
+        n_rows = int((self.suspicions.data_error >= SUSPECT).sum())
+        if not n_rows:
+            return ""
+        return f" This share is about labels; rows with a data error ({n_rows:,}) count separately."
 
     @property
     def about_rows(self) -> str:
@@ -242,7 +251,7 @@ class Audit:
         kinds, n_rows = self.suspicions, self.findings.table.n_rows
         named = kinds.suspects
         if not (n_named := named.size):
-            return f"Nothing stands out among {n_rows:,} rows."
+            return f"None of the {n_rows:,} rows is a suspect."
         by_data = kinds.data_error[named] >= SUSPECT
         by_steering = ~by_data & (kinds.steers[named] >= kinds.disagrees[named])
         by_label = ~by_data & ~by_steering

@@ -4,6 +4,7 @@ import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from thresher.auditing import contents
@@ -15,13 +16,17 @@ from thresher.wording import one_line, some, visible
 MAX_FEATURES, MAX_ROWS = 20, 15  # lines of a table
 MAX_IDS = 1000
 MAX_CELL = 30  # characters
+MIN_LAST_CELL, MAX_LAST_CELL = 20, 160  # characters of the last column, before and after a break
 
 
 def describe_learning(audit: Audit) -> str:
     """What `thresher learn` prints: the model, its error, the suspects, the proof."""
     found = audit.findings
     parts = [
-        *(part(found) for part in (_table, _noise_rate, _features, _held_out)),
+        _table(found),
+        _noise_rate(audit),
+        _features(found),
+        _held_out(found),
         _wrapped(contents.outlier_removal(found)),
         _wrapped(audit.about_rows),
         *_suspects(audit, with_ids=True),
@@ -61,12 +66,14 @@ def _table(findings: Findings) -> str:
     )
 
 
-def _noise_rate(findings: Findings) -> str:
+def _noise_rate(audit: Audit) -> str:
     """The estimated noise rate, and what it cannot see; nothing if it was given."""
-    found, used = findings.classifier.estimated_noise_rate_, findings.classifier.noise_rate_
+    classifier = audit.findings.classifier
+    found, used = classifier.estimated_noise_rate_, classifier.noise_rate_
     if found is None:
         return ""
-    return _wrapped(f"{found.message} The model withstands a noise rate of {used:.1%}.")
+    withstands = f"The model withstands a noise rate of {used:.1%}."
+    return _wrapped(f"{found.message}{audit.about_data_errors} {withstands}")
 
 
 # -- the model ---------------------------------------------------------------------------------
@@ -111,8 +118,10 @@ def _suspects(audit: Audit, *, with_ids: bool) -> Iterator[str]:
     distinct, places = audit.distinct_suspects, audit.suspicions.suspects
     if not places.size:
         return
-    shown = contents.suspicious_rows_table(audit, distinct[:MAX_ROWS])
-    yield f"The most suspicious rows:\n{_shown(shown, MAX_ROWS, distinct.size)}"
+    shown = _shown(contents.suspicious_rows_table(audit, distinct[:MAX_ROWS]))
+    notes = contents.about_suspicious_rows(audit, MAX_ROWS)
+    lines = [_wrapped(note, indent="  ", first="  ") for note in notes]
+    yield "\n".join(["The most suspicious rows:", shown, *lines])
     if with_ids:
         ids = some(map(visible, audit.findings.table.ids[places].tolist()), limit=MAX_IDS)
         yield _wrapped(f"Their ids, most suspicious first: {ids}", indent="  ")
@@ -127,15 +136,16 @@ def _data_errors(audit: Audit) -> str:
 
 
 def _groups(audit: Audit) -> str:
-    """Why the suspects stand out: directions, and the features in them."""
+    """In what groups of suspects stand out: directions, and the features in them."""
+    others = contents.describe_ungrouped(audit)
     if not audit.alike:
-        return contents.NO_GROUP if audit.suspicions.suspects.size else ""
+        return others
     parts = [
         f"{_wrapped(f'{number}. {contents.describe_group(group)}', indent='   ')}\n"
         f"{_shown(contents.contrasts_table(audit.findings, group), indent=3)}"
         for number, group in enumerate(audit.alike, 1)
     ]
-    return "Why they are suspicious:\n\n" + "\n\n".join(parts)
+    return _joined(["Groups of suspects that stand out alike:", *parts, _wrapped(others)])
 
 
 def _repeated(audit: Audit) -> str:
@@ -176,13 +186,30 @@ def _shown(
 ) -> str:
     """The first lines of a table, indented, with cells that fit a terminal.
 
-    The last column has what the others leave.
+    The last column has what the others leave, on several lines if need be.
     """
     *first, last = (replace(column, cells=column.cells[:limit]) for column in columns)
     short = [_cut(column, MAX_CELL) for column in first]
     taken = format_columns(short).splitlines() if short else [""]
     room = _width() - indent - max(map(len, taken)) - 2
-    short.append(_cut(last, max(room, MAX_CELL)))
     n_more = n_lines - limit if limit is not None else 0
     more = f"\nand {n_more:,} more" if n_more > 0 else ""
-    return textwrap.indent(f"{format_columns(short)}{more}", " " * indent)
+    text = format_columns(_broken(short, _cut(last, MAX_LAST_CELL), max(room, MIN_LAST_CELL)))
+    return textwrap.indent(f"{text}{more}", " " * indent)
+
+
+def _broken(columns: Sequence[Column], last: Column, room: int) -> list[Column]:
+    """The columns with a last one whose long cells continue on lines of their own."""
+    pieces = [textwrap.wrap(cell, room) or [""] for cell in last.cells]
+    others = [
+        replace(
+            column,
+            cells=[
+                text
+                for cell, lines in zip(column.cells, pieces)
+                for text in [cell, *[""] * (len(lines) - 1)]
+            ],
+        )
+        for column in columns
+    ]
+    return [*others, replace(last, cells=list(chain.from_iterable(pieces)))]

@@ -13,6 +13,7 @@ from thresher.learning import PhaseOutcome
 from thresher.validation import FloatArray
 
 BLUE, RED = COLORS[:2]
+FLAT = 0.01  # of the axis: boxes that are less high look like lines
 WIDE = 30.0  # ratio of the bounds from which they are drawn on a logarithmic axis
 
 
@@ -118,10 +119,13 @@ class PhasesDisplay:
     ) -> None:
         if not places.size:
             return
-        label = "proven interval"
+        label, short = "proven interval", "proven bound"
         if any(phase.phase.label_aware for phase in self.phases):  # see the docstring of the class
             label = "top: bound for the weights used\nbottom: for Algorithm 2's weights"
-        style = {"color": BLUE, "edgecolor": "black", "label": label}
+            short = "bound for the weights used"
+        if is_flat := bool((upper - lower < FLAT * upper.max()).all()):
+            axes.plot([], [], color="black", label=short)  # as the boxes look
+        style = {"color": BLUE, "edgecolor": "black", "label": None if is_flat else label}
         boxes = axes.bar(places, upper - lower, 0.5, lower, **style)
         canvas.write_above(axes, boxes, [f"{value:.3g}" for value in upper])
 

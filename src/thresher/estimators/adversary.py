@@ -53,7 +53,7 @@ def bound_on_adversary(
     >>> y = np.where(X[:, 3] - X[:, 5] > 0, 1, -1)
     >>> model = HalfspaceClassifier(2, noise_rate=0.02, random_state=0).fit(X, y)
     >>> print(bound_on_adversary(model, X, y).sentence())
-    Whatever 2% of these rows were planted, ...
+    Whichever 40 of these 2,000 rows were planted, ...
     """
     check_is_fitted(classifier)
     has_ones = bool(classifier.fit_intercept)
@@ -71,7 +71,7 @@ def bound_on_adversary(
     n_used = max(int(classifier.support_.size), 1)
     first = classifier.phases_[0].phase
     asked: dict[str, Any] = {
-        "n_planted": int(rate * labels.size * (1 + 1e-12)),
+        "n_planted": most_planted(rate, labels.size),
         "hinge_scale": check_positive(hinge_scale or first.hinge_scale, "hinge_scale"),
         "distance": check_positive(distance, "distance"),
         "l1_ratio": float(np.sqrt(min(2 * n_used + has_ones, rows.shape[1]))),
@@ -82,6 +82,17 @@ def bound_on_adversary(
         for variance in dict.fromkeys((None, clean_variance))  # assumed or not, what proves more
     ]
     return min(bounds, key=lambda bound: bound.value)
+
+
+def most_planted(noise_rate: float, n_rows: int) -> int:
+    """How many rows are planted at most: a whole number, whatever is lost by rounding.
+
+    Examples
+    --------
+    >>> most_planted(0.0309, 340), most_planted(0.29, 100)
+    (10, 29)
+    """
+    return int(noise_rate * n_rows * (1 + 1e-12))
 
 
 def bounded_columns(classifier: Any) -> NDArray[np.intp]:

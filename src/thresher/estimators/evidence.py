@@ -67,7 +67,7 @@ class Evidence:
         if self.stands_out:
             return (
                 f"Rows stand out: removing {self.outlier_fraction:.1%} of them takes away "
-                f"{self.gain:.0%} of the largest variance (by chance: {self.gain_by_chance:.0%})."
+                f"{self.gain:.1%} of the largest variance (by chance: {self.gain_by_chance:.1%})."
             )
         n_planted = max(1, round(self.outlier_fraction * self.n_rows))
         said = (
