@@ -259,6 +259,22 @@ def test_the_error_is_printed_where_the_truth_is_known(with_model, call_cli):
     assert f"error {error:.2%}" in printed.stdout
 
 
+def test_the_label_of_training_is_compared_where_the_file_still_has_it(with_model, call_cli):
+    asked = "predict model.json new.csv --id-column id --out p.csv"
+    fresh = poisoned(seed=1)
+    error = np.mean(load_model(with_model / "model.json").predict(fresh.X) != fresh.y)
+    printed = call_cli(asked, with_model).stdout
+    assert f"; error {error:.2%} against the labels in column 'answer' (balanced" in printed
+    text = (with_model / "new.csv").read_text()
+    (with_model / "new.csv").write_text(text.replace(",yes\n", ",\n", 1))
+    printed = call_cli(asked, with_model).stdout
+    assert "; column 'answer' is ignored: some of its cells are not 'no' or 'yes'\n" in printed
+    (with_model / "new.csv").write_text(text.replace(",yes\n", ",maybe\n"))
+    done = call_cli(asked, with_model)
+    assert "; column 'answer' is ignored" in done.stdout
+    assert done.returncode == 0
+
+
 @pytest.mark.parametrize("truth", [["1.0", "0.0"], ["1", "0"], ["01", "00"]])
 def test_true_labels_are_compared_by_value(truth, folder, call_cli, table):
     as_numbers = np.where(table.y == "yes", "1", "0")
@@ -355,7 +371,7 @@ def test_a_model_of_complete_numbers_predicts_rows_with_missing_cells(with_model
     done = call_cli("predict model.json gaps.csv --out p.csv", with_model)
     assert done.returncode == 0
     assert "1 missing cell filled in: 'f1' (1)" in done.stdout
-    assert "1 unreadable cell filled in: 'f1' (1)" in done.stdout
+    assert "1 unreadable cell filled in: 'f1' (1, the first is" in done.stdout
     model = load_model(with_model / "model.json")
     filled = np.zeros((1, 8))
     filled[0, :2] = 2.5, model.center[list(model.support).index(1)]

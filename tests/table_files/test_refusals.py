@@ -141,6 +141,15 @@ CASES = {
     "dates in parquet": columns(
         "dates or times: 'd'", "row 0", d=pa.array([1, 2], pa.timestamp("ns", "UTC")), y=[0, 1]
     ),
+    "the first of several problems is text": text(
+        "d,b,y\n2,3,0\nx,,1\nu,,0\n", "1 column of text: 'd'", "'x' in column 'd', row 1 (line 3)"
+    ),
+    "the first of several problems is a gap": text(
+        "a,b,y\n1,,0\nx,1,1\n", "missing values in 1 column: 'b' (1)", "'b', row 0 (line 2)"
+    ),
+    "the first of several problems is a date": text(
+        "t,d,y\n1,2024-01-31,0\nx,2024-01-31,1\n", "1 column of dates or times: 'd'", "row 0"
+    ),
     "lists": columns("lists or other", "'a'", "row 1", a=[None, [1]], y=[0, 1]),
     "lists one-hot": columns(
         "lists", a=[[1], [2]], y=[0, 1], options={"one_hot": True, "features": ["a=1"]}

@@ -74,6 +74,7 @@ def parts_of_folder(
     label: str | None = None,
     id_column: str | None = None,
     with_labels: bool = True,
+    label_if_any: bool = False,
     preparation: TablePreparation | None = None,
     strict: bool = False,
     features: Sequence[str] | None = None,
@@ -85,9 +86,12 @@ def parts_of_folder(
     if one_hot or not used:  # a feature can be one of a column's values
         names = pool.column_names
     else:
+        if label_if_any and label not in pool.column_names:
+            label = None
         names = list(dict.fromkeys([*used, *filter(None, (label, id_column))]))
     pool.require_columns(names, pool.column_names)
-    request = TableRequest(label, id_column, one_hot, tuple(used) or None, with_labels)
+    used_names = tuple(used) or None
+    request = TableRequest(label, id_column, one_hot, used_names, with_labels, label_if_any)
     how: dict[str, Any] = {"path": path, "strict": strict, "preparation": preparation}
     for row_numbers, part in tables_of_folder(pool, names):
         with _naming(pool, int(row_numbers[0])):

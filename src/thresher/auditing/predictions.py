@@ -40,7 +40,8 @@ def predict_file(
     """Write the score and the prediction of each row, and say how often each label was predicted.
 
     Reads only the columns that the model uses; a folder, part by part. Missing cells are filled in
-    as in training, and the text says how many. With true labels, the text has the error as well.
+    as in training, and the text says how many. With true labels, the text has the error as well;
+    without `label`, a column with the name of the training label is compared if it can be.
     With `proba`, there is a last column with the probability of the model's second label.
 
     See `write_csv` about `raw_csv`.
@@ -56,13 +57,23 @@ def predict_file(
     if used.preparation is None:  # one-hot columns of an earlier version, or no columns at all
         one_hot = bool(model.provenance.get("one_hot", False))
         how = {"strict": True, "features": used.feature_names, "one_hot": one_hot}
-    how |= {"label": label, "id_column": id_column, "with_labels": label is not None}
-    scored = _Scored(used, model, slope, path)
+    how |= {"id_column": id_column, **_labels_asked(model, label)}
+    scored = _Scored(used, model, slope, path, needs_labels=label is not None)
     tables = parts_of_folder(path, **how) if path.is_dir() else None
     if tables is None:
         tables = iter([read_with_progress(path, text_format=text_format, **how)])
     write_csv(out, scored.head, chain.from_iterable(map(scored.lines, tables)), raw_csv=raw_csv)
     return scored.said()
+
+
+def _labels_asked(model: HalfspaceModel, label: str | None) -> dict[str, Any]:
+    """Which labels are read: those that were asked for, or those of the training label, if any."""
+    if label is not None:
+        return {"label": label}
+    known = model.provenance.get("label")
+    if not isinstance(known, str):
+        return {"with_labels": False}
+    return {"label": known, "label_if_any": True}
 
 
 class _Scored:
@@ -74,13 +85,22 @@ class _Scored:
     model : as it was saved
     slope : for probabilities; None for none
     path : of the tables, for messages
+    needs_labels : whether labels that the model does not know are an error, or ignored
     """
 
     def __init__(
-        self, used: HalfspaceModel, model: HalfspaceModel, slope: float | None, path: Path
+        self,
+        used: HalfspaceModel,
+        model: HalfspaceModel,
+        slope: float | None,
+        path: Path,
+        *,
+        needs_labels: bool,
     ) -> None:
         self._used, self._model, self._slope = replace(used, preparation=None), model, slope
-        self._path = path
+        self._path, self._needs_labels = path, needs_labels
+        self._label_name: str | None = None
+        self._is_ignored = False
         self._n_predicted: Counter[Label] = Counter()
         self._n_true: Counter[Label] = Counter()
         self._n_wrong: Counter[Label] = Counter()
@@ -100,24 +120,42 @@ class _Scored:
         self._n_predicted.update(labels.tolist())
         self._filled = self._filled.joined_with(table.filled)
         self._remarks |= dict.fromkeys(table.remarks)
-        if table.y is not None:
-            truth = _spelled_as_in(self._model.classes, table.y, self._path)
-            self._n_true.update(truth.tolist())
-            self._n_wrong.update(truth[labels != truth].tolist())
+        self._compare(table, labels)
         columns = [table.ids.tolist(), map(repr, scores.tolist()), labels.tolist()]
         if self._slope is not None:
             chances = probabilities(scores, self._slope)[:, 1]
             columns.append(map(repr, chances.tolist()))
         return zip(*columns)
 
+    def _compare(self, table: LabeledTable, predicted: NDArray[Any]) -> None:
+        """Count the errors, if the table has labels that the model knows."""
+        self._label_name = table.label_name or self._label_name
+        if table.y is None:
+            self._is_ignored |= table.label_name is not None
+            return
+        try:
+            truth = _spelled_as_in(self._model.classes, table.y, self._path)
+        except UnreadableTable:
+            if self._needs_labels:
+                raise
+            self._is_ignored = True
+            return
+        self._n_true.update(truth.tolist())
+        self._n_wrong.update(truth[predicted != truth].tolist())
+
     def said(self) -> str:
         """How often each label was predicted and, with true labels, the error."""
         shown = ", ".join(f"{visible(k)} ({n:,})" for k, n in sorted(self._n_predicted.items()))
         text = f"{self._n_predicted.total():,} predictions: {shown}"
-        if self._n_true:
+        if self._is_ignored:
+            text += (
+                f"; column {self._label_name!r} is ignored: some of its cells are not "
+                f"{' or '.join(map(repr, self._model.classes))}"
+            )
+        elif self._n_true:
             errors = [self._n_wrong[label] / n_rows for label, n_rows in self._n_true.items()]
             share = self._n_wrong.total() / self._n_true.total()
-            text += f"; error {share:.2%} against the labels in the file"
+            text += f"; error {share:.2%} against the labels in column {self._label_name!r}"
             text += f" (balanced error {np.mean(errors):.2%})"
         return "\n".join([*self._remarks, *describe_filled(self._filled), text])
 

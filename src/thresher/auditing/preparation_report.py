@@ -63,11 +63,18 @@ def describe_filled(filled: Filled) -> list[str]:
     ...     print(line)
     2 missing cells filled in: 'age' (2)
     3 cells with categories that training did not have: 'city' ('Rom')
+    >>> first = {"age": "'forty' instead of a number in row 7"}
+    >>> print(*describe_filled(Filled({}, {"age": 2}, {}, first)))
+    2 unreadable cells filled in: 'age' (2, the first is 'forty' instead of a number in row 7)
     """
     lines = []
     for cells, what in ((filled.missing, "missing"), (filled.stray, "unreadable")):
         if cells:
-            named = [f"{name!r} ({n_cells:,})" for name, n_cells in cells.items()]
+            first = filled.first_stray if cells is filled.stray else {}
+            named = [
+                f"{name!r} ({n_cells:,}{f', the first is {first[name]}' if name in first else ''})"
+                for name, n_cells in cells.items()
+            ]
             total = count(sum(cells.values()), f"{what} cell")
             lines.append(f"{total} filled in: {some(named, limit=MAX_COLUMNS)}")
     if filled.unseen:

@@ -63,6 +63,10 @@ class RawTexts:
         values = np.array([*map(meaning, self.texts), np.nan])
         return values[self.codes]
 
+    def text_at(self, row: int) -> str:
+        """The text of a cell that is not missing."""
+        return self.texts[self.codes[row]]
+
     def as_texts(self) -> "RawTexts":
         """The column itself."""
         return self
@@ -90,6 +94,10 @@ class RawNumbers:
     def missing(self) -> NDArray[np.bool_]:
         """Which cells are missing."""
         return np.isnan(self.values)
+
+    def text_at(self, row: int) -> str:
+        """The number in a cell, as it would be written."""
+        return repr(float(self.values[row])).removesuffix(".0")
 
     def as_texts(self) -> RawTexts:
         """The numbers as they would be written; whole ones without a decimal point."""

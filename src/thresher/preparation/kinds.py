@@ -25,7 +25,7 @@ from thresher.preparation.cells import (
 )
 from thresher.preparation.columns import RawColumn, RawTexts
 from thresher.validation import FloatArray
-from thresher.wording import count
+from thresher.wording import count, shortened
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,11 @@ class Numbers(ColumnPreparation):
     _use: ClassVar[str] = "numbers"
 
     @property
+    def expected(self) -> str:
+        """What a cell of it holds."""
+        return "a number"
+
+    @property
     def feature_names(self) -> list[str]:
         return [self.name]
 
@@ -127,6 +132,10 @@ class Booleans(Numbers):
 
     kind = "booleans"
     _use = "yes = 1, no = 0"
+
+    @property
+    def expected(self) -> str:
+        return "yes or no"
 
     @property
     def meaning(self) -> Meaning:
@@ -156,6 +165,10 @@ class Pairs(Numbers):
         return lambda text: values.get(spelled(text), np.nan)
 
     @property
+    def expected(self) -> str:
+        return f"{shortened(self.first)!r} or {shortened(self.second)!r}"
+
+    @property
     def feature_names(self) -> list[str]:
         return [f"{self.name}={self.second}"]
 
@@ -175,6 +188,10 @@ class Times(Numbers):
     def meaning(self) -> Meaning:
         return hours_of
 
+    @property
+    def expected(self) -> str:
+        return "a time of day"
+
 
 @dataclass(frozen=True)
 class Dates(Numbers):
@@ -188,6 +205,10 @@ class Dates(Numbers):
     @property
     def meaning(self) -> Meaning:
         return days_since_1970(self.order)
+
+    @property
+    def expected(self) -> str:
+        return "a date"
 
     def values_of(self, column: RawColumn) -> FloatArray:
         """The days of each cell; a column of numbers has no dates."""

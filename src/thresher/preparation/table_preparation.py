@@ -1,6 +1,6 @@
 """A whole table: what is done with each column, and the scikit-learn transformers that do it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -26,6 +26,7 @@ from thresher.preparation.kinds import (
     unfitted_encoder,
 )
 from thresher.validation import FloatArray, Rows
+from thresher.wording import shortened
 
 MAX_DENSE = 10**8  # numbers; a larger table with words is sparse, and its columns are not centered
 COPIES = 3  # of the prepared rows: the parts, the whole, and one on the way
@@ -42,11 +43,13 @@ class Filled:
     missing : how many cells were missing
     stray : how many cells were not what the column holds, and were taken for missing
     unseen : categories that training did not have, and how often each occurs
+    first_stray : the first such cell, what was expected there, and where it stands
     """
 
     missing: dict[str, int] = field(default_factory=dict)
     stray: dict[str, int] = field(default_factory=dict)
     unseen: dict[str, dict[str, int]] = field(default_factory=dict)
+    first_stray: dict[str, str] = field(default_factory=dict)
 
     def joined_with(self, other: Self) -> Self:
         """What both had.
@@ -54,14 +57,14 @@ class Filled:
         Examples
         --------
         >>> Filled({"age": 2}).joined_with(Filled({"age": 1}, {}, {"city": {"Rom": 3}}))
-        Filled(missing={'age': 3}, stray={}, unseen={'city': {'Rom': 3}})
+        Filled(missing={'age': 3}, stray={}, unseen={'city': {'Rom': 3}}, first_stray={})
         """
         unseen = {
             name: _sums(self.unseen.get(name, {}), other.unseen.get(name, {}))
             for name in {**self.unseen, **other.unseen}
         }
         missing, stray = _sums(self.missing, other.missing), _sums(self.stray, other.stray)
-        return type(self)(missing, stray, unseen)
+        return type(self)(missing, stray, unseen, {**other.first_stray, **self.first_stray})
 
 
 def _sums(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
@@ -158,12 +161,15 @@ class TablePreparation:
 
     # -- rows --------------------------------------------------------------------------------
 
-    def prepare(self, columns: Mapping[str, RawColumn]) -> PreparedRows:
+    def prepare(
+        self, columns: Mapping[str, RawColumn], place: Callable[[int], str] = "row {:,}".format
+    ) -> PreparedRows:
         """The table of numbers, dense unless it is large and has words, with what was filled in.
 
         Parameters
         ----------
         columns : the used columns by their names, and perhaps others
+        place : where a row, counted from 0, stands
         """
         filled = Filled()
         n_rows = next((column.n_rows for column in columns.values()), 0)
@@ -172,7 +178,7 @@ class TablePreparation:
         if is_sparse:
             width -= sum(len(column.vocabulary) for column in self.words)
         require_memory(8 * COPIES * n_rows * width, f"{n_rows:,} × {width:,} prepared numbers")
-        blocks: list[Any] = [self._number_block(columns, filled)] if self.numbers else []
+        blocks: list[Any] = [self._number_block(columns, filled, place)] if self.numbers else []
         for category in self.categories:
             texts = category.texts_of(columns[category.name])
             _note(filled.missing, category.name, int(columns[category.name].missing.sum()))
@@ -188,12 +194,19 @@ class TablePreparation:
             blocks.append(encoded(column.vectorizer(), texts, list(texts.texts)))
         return PreparedRows(_joined(blocks, is_sparse=is_sparse), filled)
 
-    def _number_block(self, columns: Mapping[str, RawColumn], filled: Filled) -> FloatArray:
+    def _number_block(
+        self, columns: Mapping[str, RawColumn], filled: Filled, place: Callable[[int], str]
+    ) -> FloatArray:
         values = [column.values_of(columns[column.name]) for column in self.numbers]
         for column, numbers in zip(self.numbers, values):
-            n_missing = int(columns[column.name].missing.sum())
-            _note(filled.missing, column.name, n_missing)
-            _note(filled.stray, column.name, int(np.isnan(numbers).sum()) - n_missing)
+            raw = columns[column.name]
+            is_stray = np.isnan(numbers) & ~raw.missing
+            _note(filled.missing, column.name, int(raw.missing.sum()))
+            _note(filled.stray, column.name, int(is_stray.sum()))
+            if is_stray.any():
+                row = int(is_stray.argmax())
+                cell = f"{shortened(raw.text_at(row))!r} instead of {column.expected}"
+                filled.first_stray[column.name] = f"{cell} in {place(row)}"
         block: FloatArray = self._imputer().transform(np.column_stack(values))
         return block
 

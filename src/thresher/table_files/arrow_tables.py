@@ -128,11 +128,16 @@ class Survey:
         self.n_rows += batch.num_rows
 
     def labels(self) -> NDArray[Any] | None:
-        """The label of each row, or None if they are not requested."""
+        """The label of each row; None if they are not requested, or not required and unusable."""
         if self.roles.label is None:
             return None
-        y = labels_of(self.roles.label, self._whole(self.roles.label), self.file.place)
-        refuse_other_than_two(y, self.roles.label, self.file.request)
+        try:
+            y = labels_of(self.roles.label, self._whole(self.roles.label), self.file.place)
+            refuse_other_than_two(y, self.roles.label, self.file.request)
+        except Refusal:
+            if self.file.request.requires_labels:
+                raise
+            return None
         return y
 
     def ids(self) -> NDArray[Any]:

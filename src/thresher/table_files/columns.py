@@ -39,7 +39,8 @@ def assign_roles(names: Sequence[str], request: TableRequest) -> Roles:
     if id_column is not None and id_column not in names:
         raise Refusal(f"has no id column {quoted([id_column])}", advice=nearest(id_column, names))
     visible = [name for name in names if name != id_column and not PANDAS_INDEX.fullmatch(name)]
-    label = _label(visible, request) if request.with_labels else None
+    is_asked = request.requires_labels or (request.with_labels and request.label in visible)
+    label = _label(visible, request) if is_asked else None
     others = tuple(name for name in visible if name not in (label, request.label))
     if request.features is None and not others:
         raise Refusal(
@@ -84,7 +85,7 @@ def _label(visible: Sequence[str], request: TableRequest) -> str:
 
 def refuse_other_label(request: TableRequest, own: str) -> None:
     """Raise `Refusal` if a label is requested that the format cannot have."""
-    if request.with_labels and request.label not in (None, own):
+    if request.requires_labels and request.label not in (None, own):
         raise Refusal(
             f"has no label column {quoted([request.label])}",
             advice=f"in files of this format the labels are called {own!r}",
@@ -144,23 +145,30 @@ WHAT_TO_DO = {
 
 
 def refuse_unusable(columns: Sequence[ColumnSummary], place: Place) -> None:
-    """Raise `Refusal` if a column holds what it may not, or if a cell is missing."""
-    for kind, advice in WHAT_TO_DO.items():
-        found = [c for c in columns if c.kind is kind and kind not in c.allowed]
-        if found:
-            row, cell = found[0].example
-            raise Refusal(
-                f"has {count(len(found), 'column')} of {kind.value}: "
-                f"{quoted(column.name for column in found)}; the first is {shortened(cell)!r} in "
-                f"column {found[0].name!r}, {place(row)}",
-                advice=advice,
-            )
-    lacking = sorted((c for c in columns if c.n_missing), key=lambda c: -c.n_missing)
-    if lacking:
-        counted = [f"{c.name!r} ({c.n_missing:,})" for c in lacking]
-        first = min(lacking, key=lambda c: c.first_missing)
-        where = f"{first.name!r}, {place(first.first_missing)}"
-        raise bad_values("missing values", counted, where, "fill them in")
+    """Raise `Refusal` if a column holds what it may not, or if a cell is missing.
+
+    It is about the first such cell of the file, and about all columns with the same problem.
+    """
+    wrong, lacking = {}, {}  # the row of the first such cell, by the number of its column
+    for number, column in enumerate(columns):
+        if column.kind in WHAT_TO_DO and column.kind not in column.allowed:
+            wrong[number] = column.example[0]
+        if column.n_missing and not (number in wrong and column.kind is Kind.OTHER):
+            lacking[number] = column.first_missing
+    if not wrong and not lacking:
+        return
+    row, number = min((row, number) for rows in (wrong, lacking) for number, row in rows.items())
+    first = columns[number]
+    if wrong.get(number) == row and first.kind is not None:
+        alike = [columns[j].name for j in wrong if columns[j].kind is first.kind]
+        raise Refusal(
+            f"has {count(len(alike), 'column')} of {first.kind.value}: {quoted(alike)}; the first "
+            f"is {shortened(first.example[1])!r} in column {first.name!r}, {place(row)}",
+            advice=WHAT_TO_DO[first.kind],
+        )
+    by_count = sorted((columns[j] for j in lacking), key=lambda c: -c.n_missing)
+    counted = [f"{c.name!r} ({c.n_missing:,})" for c in by_count]
+    raise bad_values("missing values", counted, f"{first.name!r}, {place(row)}", "fill them in")
 
 
 # -- features ----------------------------------------------------------------------------------

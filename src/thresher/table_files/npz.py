@@ -65,7 +65,7 @@ def _table(arrays: _Arrays, request: TableRequest) -> LabeledTable:
         names = _names(arrays, n_features)
         if len(set(names)) < n_features:
             raise Refusal("has duplicate names in 'feature_names'", advice="rename them")
-    y = _labels(arrays, n_rows, request) if request.with_labels else None
+    y = _labels(arrays, n_rows, request) if request.requires_labels else None
     ids = _ids(arrays, n_rows, request.id_column)
     if request.features is not None:
         wanted = wanted_features(request.features, names, one_hot=False)
@@ -74,7 +74,7 @@ def _table(arrays: _Arrays, request: TableRequest) -> LabeledTable:
         X = pick_columns(X, columns) if is_sparse(X) else np.ascontiguousarray(X[:, columns])
         names = list(request.features)
     refuse_bad_numbers(X, names, "row {:,}".format, keeps_missing=request.keeps_missing)
-    return LabeledTable(X, y, names, ids, LABEL if request.with_labels else None)
+    return LabeledTable(X, y, names, ids, LABEL if request.requires_labels else None)
 
 
 def _names(arrays: _Arrays, n_features: int) -> list[str]:

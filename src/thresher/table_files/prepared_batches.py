@@ -68,7 +68,7 @@ def _as_suits(file: BatchFile) -> LabeledTable:
         del X  # before the columns are read once more
     raw = _raw_columns(file, survey)
     preparation = _preparation(file, survey, raw)
-    rows = preparation.prepare(raw)
+    rows = preparation.prepare(raw, file.place)
     names = preparation.feature_names
     return LabeledTable(rows.X, y, names, ids, roles.label, preparation, rows.filled)
 
@@ -81,7 +81,7 @@ def _as_training(file: BatchFile, preparation: TablePreparation) -> LabeledTable
     survey = _survey(file, roles, used)
     y, ids = survey.labels(), survey.ids()
     refuse_unusable([c for c in survey.columns if c.kind is Kind.OTHER], file.place)
-    rows = preparation.prepare(_raw_columns(file, survey))
+    rows = preparation.prepare(_raw_columns(file, survey), file.place)
     _refuse_other_contents(rows.filled, survey.n_rows)
     names = preparation.feature_names
     return LabeledTable(rows.X, y, names, ids, roles.label, preparation, rows.filled)
@@ -163,7 +163,7 @@ def _refuse_other_contents(filled: Filled, n_rows: int) -> None:
         if n_stray >= MANY_STRAYS and n_stray > n_cells / 2:
             raise Refusal(
                 f"has {n_stray:,} of {count(n_cells, 'cell')} in column {name!r} that are not what "
-                "training had there",
+                f"training had there; the first is {filled.first_stray[name]}",
                 advice="check the column; numbers may need --decimal",
             )
 

@@ -56,6 +56,7 @@ def read_table(
     one_hot: bool = False,
     features: Sequence[str] | None = None,
     with_labels: bool = True,
+    label_if_any: bool = False,
     text_format: TextFormat | None = None,
     progress: Progress | None = None,
 ) -> LabeledTable:
@@ -81,6 +82,7 @@ def read_table(
     features : for prediction: the columns that X must have, in this order. Other columns are left
         out
     with_labels : if False, no labels are read; a column named by `label` is left out
+    label_if_any : whether the column named by `label` may be absent, or hold no usable labels
     text_format : of CSV and TSV files; by default UTF-8, with decimal points, commas in CSV files
         and tabs in TSV files
     progress : called with the bytes read so far and the total; each of two passes counts half
@@ -113,6 +115,7 @@ def read_table(
         one_hot=bool(one_hot),
         features=_names(features),
         with_labels=bool(with_labels),
+        label_if_any=bool(label_if_any),
         text_format=text_format or TextFormat(),
         progress=progress,
     )
@@ -126,6 +129,7 @@ def prepare_table(
     id_column: str | None = None,
     preparation: TablePreparation | None = None,
     with_labels: bool = True,
+    label_if_any: bool = False,
     text_format: TextFormat | None = None,
     progress: Progress | None = None,
 ) -> LabeledTable:
@@ -138,7 +142,7 @@ def prepare_table(
 
     Parameters
     ----------
-    path, label, id_column, with_labels, progress : as in `read_table`
+    path, label, id_column, with_labels, label_if_any, progress : as in `read_table`
     preparation : for prediction: that of the training file; other columns are left out
     text_format : what is known about a CSV file; the rest is recognized
 
@@ -170,6 +174,7 @@ def prepare_table(
         id_column=_name(id_column, "id_column"),
         features=None if preparation is None else tuple(preparation.used_columns),
         with_labels=bool(with_labels),
+        label_if_any=bool(label_if_any),
         text_format=text_format or TextFormat(),
         progress=progress,
     )

@@ -48,7 +48,7 @@ def read_svmlight(path: Path, request: TableRequest) -> LabeledTable:
     find_place = partial(_place, path)
     refuse_bad_numbers(X, names, find_place, keeps_missing=request.keeps_missing)
     ids = np.arange(X.shape[0])
-    if not request.with_labels:
+    if not request.requires_labels:
         return LabeledTable(X, None, names, ids, None)
     if not np.isfinite(labels).all():
         place = _place(path, int(np.flatnonzero(~np.isfinite(labels))[0]))

@@ -36,9 +36,15 @@ class TableRequest:
     one_hot: bool = False
     features: tuple[str, ...] | None = None
     with_labels: bool = True
+    label_if_any: bool = False
     text_format: TextFormat = field(default_factory=TextFormat)
     progress: Progress | None = None
     keeps_missing: bool = False
+
+    @property
+    def requires_labels(self) -> bool:
+        """Whether a file without usable labels is refused."""
+        return self.with_labels and not self.label_if_any
 
     def report_progress(self, n_bytes_read: int, n_bytes_total: int) -> None:
         """Call `progress`, if there is one, with at most the total."""
@@ -53,10 +59,11 @@ class LabeledTable:
     Parameters
     ----------
     X : (n, d) float64 array or CSR, finite
-    y : (n,) labels as in the file, strings or numbers; None if they were not requested
+    y : (n,) labels as in the file, strings or numbers; None if they were not requested, or are
+        neither required nor usable
     feature_names : the d names of the columns of X
     ids : (n,) the values of the id column, or the row numbers from 0
-    label_name : the label column; None if no labels were requested
+    label_name : the label column; None if no labels were requested, or the file has none
     preparation : how the columns of the file became those of X; None if they were numbers already
     filled : what the preparation had to bridge
     remarks : what was recognized about the file, one sentence each
