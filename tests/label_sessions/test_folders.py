@@ -54,7 +54,7 @@ def test_of_many_rows_a_sample_is_asked_about_and_found_again(folder, monkeypatc
     monkeypatch.setattr(pool_module, "MOST_ROWS", 60)
     where = {"label": "answer", **OPTIONS}
     with LabelSession.create(folder / "session", folder / "parts", **where) as session:
-        assert "a random sample of 60 is looked at" in session.pool.remark
+        assert "a random sample of 60 of the " in session.pool.remark
         rows = session.pool.ids.tolist()
         row_id = session.next_question("ann").row_id
         assert session.pool.row(row_id)["f1"] == ROWS[row_id, 1]

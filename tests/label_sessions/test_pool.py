@@ -133,7 +133,7 @@ def test_of_a_long_pool_a_sample_is_asked_about(monkeypatch) -> None:
     other = SessionPool.of(Source(rows), seed=1)
     assert not np.array_equal(pool.ids, other.ids)
     assert pool.fingerprint == other.fingerprint
-    assert "100 rows, of which a random sample of 20 " in pool.remark
+    assert "a random sample of 20 of the 100 rows" in pool.remark
 
 
 def test_a_session_says_that_it_looks_at_a_sample(tmp_path, monkeypatch) -> None:

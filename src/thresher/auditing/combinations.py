@@ -82,7 +82,7 @@ class Swap:
 
 
 def usual_combinations(X: FloatArray) -> Usual:
-    """What is usual for the columns of a table, none of which is constant.
+    """What is usual for the columns of a table that has no constant column.
 
     Examples
     --------

@@ -82,7 +82,7 @@ class Parser(argparse.ArgumentParser):
 def _unknown(what: str, name: str, known: Sequence[str]) -> str:
     """That there is no such option, verb or value, and what may have been meant."""
     meant = did_you_mean(name, known)
-    if not meant and what != "option":  # of which there are too many to list
+    if not meant and what != "option":  # there are too many options to list
         meant = f"choose from {quoted(known)}"
     return f"unknown {what} {name!r}" + (f"; {meant}" if meant else "")
 

@@ -71,7 +71,7 @@ def error_curve(history: Sequence[Estimate]) -> ErrorCurve | None:
 
 
 def _steps(highest: float, smallest: float) -> list[float]:
-    """Three to six round numbers from 0 on."""
+    """Three to six round numbers, starting at 0."""
     size = 10.0 ** math.floor(math.log10(highest))
     step = next(size * f for f in (0.1, 0.2, 0.25, 0.5, 1.0, 2.0) if highest / (size * f) < 6)
     step = max(step, smallest)

@@ -145,7 +145,7 @@ def listen(place: Place) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((place.host, place.port))
-        listening.listen()  # whoever opens the link at once waits, and is not refused
+        listening.listen()  # a browser that opens the link at once waits instead of failing
     except OSError as error:
         listening.close()
         raise ThresherError(

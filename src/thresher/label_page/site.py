@@ -79,7 +79,7 @@ _ENVIRONMENT = _environment()
 
 
 def render(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """The template with these values, and with whoever asked."""
+    """The page of a template, with these values and the account that asked for it."""
     account = request.scope["state"]["account"]
     values = {"account": account, "here": "", **values}
     return HTMLResponse(_ENVIRONMENT.get_template(template).render(values), status_code=status)

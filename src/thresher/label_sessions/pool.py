@@ -139,12 +139,12 @@ class SessionPool:
 
     @property
     def remark(self) -> str | None:
-        """That not every row can be asked about, if so."""
+        """A sentence that questions come from a sample; None if they come from all rows."""
         if len(self.ids) == self.n_rows:
             return None
         return (
-            f"the pool has {self.n_rows:,} rows, of which a random sample of {len(self.ids):,} is "
-            "looked at and can be asked about"
+            f"questions come from a random sample of {len(self.ids):,} of the {self.n_rows:,} rows "
+            "in the pool"
         )
 
     def row(self, row_id: RowId) -> dict[str, Any]:
