@@ -46,9 +46,10 @@ def test_the_page_says_what_was_assumed_proven_and_not_proven(page):
         assert f"<h3>{title}</h3>" in page
 
 
-def test_the_page_says_which_rows_each_error_counts(page):
-    assert page.index("held-out error, all rows") < page.index("held-out error, trusted rows")
-    assert "counts all rows alike" in page
+def test_the_page_says_which_model_and_rows_each_error_is_about(page):
+    first = page.index("held-out error of the audit&#x27;s model")
+    assert first < page.index("held-out error of this model")
+    assert "counts all rows alike, and is of another model: the " in page
 
 
 def test_settings_have_few_digits():

@@ -260,7 +260,7 @@ def _given_back(findings: Findings) -> str:
     evidence, bound = findings.classifier.evidence_, remaining_variance(findings)
     if evidence is None or evidence.stands_out or not bound.removed_at_first:
         return ""
-    return " Because nothing stands out above chance, these rows have their full trust again."
+    return " Because nothing stands out above chance, the removed rows have full trust again."
 
 
 def _among(findings: Findings) -> str:

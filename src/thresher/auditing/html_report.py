@@ -18,10 +18,6 @@ from thresher.rendering.text import Column
 from thresher.wording import count
 
 MAX_FEATURES, MAX_ROWS = 20, 20  # bars of a picture, lines of a table
-WHICH_ERROR = (
-    "These errors count held-out rows by their trust, so rows with little trust hardly matter. The "
-    "error at the top of the page counts all rows alike."
-)
 
 
 def save_report(audit: Audit, path: str | Path) -> None:
@@ -36,7 +32,7 @@ def make_page(audit: Audit) -> str:
         element("h1", findings.name),
         *_answer(audit),
         element("h2", "The model"),
-        *_model(findings),
+        *_model(audit),
         element("h2", "Trust in the rows"),
         *_trust(findings),
         element("h2", "What is assumed, proven and not proven"),
@@ -71,7 +67,7 @@ def _answer(audit: Audit) -> Iterable[Html]:
         (f"{suspects.size:,} of {audit.findings.table.n_rows:,}", "rows are suspects"),
         (count(len(audit.alike), "group"), "of suspects that stand out alike"),
         (count(len(audit.data.errors), "column"), "with data errors"),
-        (f"{audit.best_view.error:.1%}", "held-out error, all rows"),
+        (f"{audit.best_view.error:.1%}", "held-out error of the audit's model"),
     ]
     yield _cards(figures)
     if suspects.size:
@@ -119,17 +115,23 @@ def _suspicious(audit: Audit) -> Iterable[Html]:
 # -- the parts ---------------------------------------------------------------------------------
 
 
-def _model(findings: Findings) -> Iterable[Html]:
+def _model(audit: Audit) -> Iterable[Html]:
+    findings = audit.findings
     model, point = findings.model(), findings.chosen
     yield _cards(
         [
             (f"{model.support.size:,} of {findings.table.X.shape[1]:,}", "features used"),
-            (f"{point.error:.1%} ± {point.standard_error:.1%}", "held-out error, trusted rows"),
+            (f"{point.error:.1%} ± {point.standard_error:.1%}", "held-out error of this model"),
             (f"{point.balanced_error:.1%}", "balanced held-out error"),
             (f"{100 * point.noise_rate:.3g}%", "of the rows may be planted"),
         ]
     )
-    yield element("p", WHICH_ERROR)
+    yield element(
+        "p",
+        "These errors count held-out rows by their trust. The error at the top of the page counts "
+        f"all rows alike, and is of another model: the {audit.best_view.name} by which the audit "
+        "judges labels.",
+    )
     yield _picture(
         partial(FeaturesDisplay.from_model, model, max_features=MAX_FEATURES),
         (7.0, 1.7 + 0.3 * max(min(model.support.size, MAX_FEATURES), 4)),
