@@ -170,15 +170,7 @@ def run_simulation(
     >>> run.status, run.n_labels <= 80, len(run.phases) == run.phases[-1].index
     ('finished', True, True)
     """
-    streams = np.random.SeedSequence(check_count(seed, "seed", minimum=0)).spawn(3)
-    target_rng, oracle_rng, learner_rng = map(np.random.default_rng, streams)
-    oracle = MaliciousOracle(
-        distribution=DISTRIBUTIONS[spec.distribution](spec.n_features),
-        target=random_target(spec.n_features, spec.sparsity, target_rng),
-        noise_rate=spec.noise_rate,
-        adversary=spec.make_adversary(),
-        random_state=oracle_rng,
-    )
+    oracle, learner_rng = make_world(spec, seed)
     is_ours, clock = spec.method == THRESHER, Stopwatch()
     observed = ObservedOracle(oracle, None if is_ours else spec.task.label_budget)
     watch: Observer = observe or (lambda _: None)
@@ -197,6 +189,29 @@ def run_simulation(
         dirty_labels=observed.dirty_labels(),
         **learned,
     )
+
+
+def make_world(spec: SimulationSpec, seed: int) -> tuple[MaliciousOracle, np.random.Generator]:
+    """The oracle of a run, and the random stream of its learner."""
+    streams = np.random.SeedSequence(check_count(seed, "seed", minimum=0)).spawn(3)
+    target_rng, oracle_rng, learner_rng = map(np.random.default_rng, streams)
+    oracle = MaliciousOracle(
+        distribution=DISTRIBUTIONS[spec.distribution](spec.n_features),
+        target=random_target(spec.n_features, spec.sparsity, target_rng),
+        noise_rate=spec.noise_rate,
+        adversary=spec.make_adversary(),
+        random_state=oracle_rng,
+    )
+    return oracle, learner_rng
+
+
+def make_learner(
+    spec: SimulationSpec, observed: ObservedOracle, rng: np.random.Generator
+) -> ActiveLearner:
+    """Thresher as the spec wants it, which learns from this oracle."""
+    names = ("sparsity", "noise_rate", "target_error", "label_budget")
+    known = {name: getattr(spec.task, name) for name in names}
+    return ActiveLearner(observed, schedule=spec.make_schedule(), random_state=rng, **known)
 
 
 def _run_method(
@@ -224,10 +239,8 @@ def _run_thresher(
     observe: Observer,
 ) -> dict[str, Any]:
     """Thresher's part of the record."""
-    names = ("sparsity", "noise_rate", "target_error", "label_budget")
-    known = {name: getattr(spec.task, name) for name in names}
-    learner = ActiveLearner(observed, schedule=spec.make_schedule(), random_state=rng, **known)
-    message = _learn(learner, observed, clock, observe)
+    learner = make_learner(spec, observed, rng)
+    message = answer_all(learner, observed, clock, observe)
     phases = tuple(_phase_record(outcome, observed) for outcome in learner.phases_)
     return {
         "message": message,
@@ -238,7 +251,7 @@ def _run_thresher(
     }
 
 
-def _learn(
+def answer_all(
     learner: ActiveLearner, observed: ObservedOracle, clock: Stopwatch, observe: Observer
 ) -> str:
     """Let the learner ask until it is done; the error that stopped it, or an empty string.

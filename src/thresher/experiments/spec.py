@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from thresher.experiments.optimizing import SLOW_ADVERSARIES
 from thresher.learning import PracticalSchedule, Task
 from thresher.rivals.classifiers import CLASSIFIERS
 from thresher.rivals.methods import METHODS, MISSING
+from thresher.rivals.methods.phase_loop import LoopSchedule
 from thresher.simulate import ADVERSARIES, POISON_STRENGTHS, Adversary
 from thresher.simulate.distributions import DISTRIBUTIONS
 from thresher.simulate.poisoning.attacks import ATTACKS
@@ -38,11 +40,13 @@ class SimulationSpec:
     noise_rate : probability that a draw is dirty, below 0.5 (η)
     told_noise_rate : the noise rate that the learner assumes; default: the true one
     distribution : where clean rows come from, a name in `DISTRIBUTIONS`
-    adversary : a name in `simulate.ADVERSARIES`; "none" is enough when the noise rate is 0
+    adversary : a name in `simulate.ADVERSARIES` or in `SLOW_ADVERSARIES`; "none" is enough when the
+        noise rate is 0
     strength : of the adversary; default: the adversary's own
     label_budget : maximum number of distinct labels; default: the schedule decides
     target_error : error at which learning may stop; default: as low as possible
-    schedule : parameters of `PracticalSchedule` that differ from their default
+    schedule : parameters of `PracticalSchedule` that differ from their default; with one that only
+        `LoopSchedule` has, the schedule is a `LoopSchedule`, which can leave out steps
     method : "thresher", or a name in `rivals.methods.METHODS`. A rival gets the label budget that
         Thresher would get
     budget_factor : multiplies the label budget, for methods that are not meant for few labels
@@ -77,7 +81,7 @@ class SimulationSpec:
         if self.told_noise_rate is not None:
             check_noise_rate(self.told_noise_rate, "told_noise_rate")
         check_name(self.distribution, "distribution", DISTRIBUTIONS)
-        _check_adversary(self, ADVERSARIES)
+        _check_adversary(self, {**ADVERSARIES, **SLOW_ADVERSARIES})
         self.make_adversary()  # refuses a strength that the adversary does not take
         self.make_schedule()
         self._check_learner()
@@ -124,7 +128,7 @@ class SimulationSpec:
         """Who makes the dirty rows."""
         if self.adversary == NO_ADVERSARY:
             return None
-        make = ADVERSARIES[self.adversary]
+        make = {**ADVERSARIES, **SLOW_ADVERSARIES}[self.adversary]
         if self.strength is None:
             return make()
         check_positive(self.strength, "strength")
@@ -134,10 +138,14 @@ class SimulationSpec:
 
     def make_schedule(self) -> PracticalSchedule:
         """How the learner goes about it."""
-        known = PracticalSchedule.__dataclass_fields__
         for name in self.schedule:
-            check_name(name, "a name in schedule", known)
-        return PracticalSchedule(**self.schedule)
+            check_name(name, "a name in schedule", LoopSchedule.__dataclass_fields__)
+        return (PracticalSchedule if self.is_whole else LoopSchedule)(**self.schedule)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the schedule can leave out no step."""
+        return self.schedule.keys() <= PracticalSchedule.__dataclass_fields__.keys()
 
     def as_record(self) -> dict[str, Any]:
         """The parameters as plain numbers and names.

@@ -4,7 +4,9 @@ Mean zero, identity covariance. All but `StudentT` are log-concave, the family f
 guarantees hold.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -263,11 +265,14 @@ class StudentT(_Product):
 
 
 # By the names of the command line.
-DISTRIBUTIONS: dict[str, type[_Product]] = {
+DISTRIBUTIONS: dict[str, Callable[[int], _Product]] = {
     "gaussian": Gaussian,
     "laplace": Laplace,
     "logistic": Logistic,
     "uniform": Uniform,
     "exponential": Exponential,
     "student-t": StudentT,
+    "student-t-3": partial(StudentT, degrees_of_freedom=3),
+    "student-t-2.5": partial(StudentT, degrees_of_freedom=2.5),
+    "student-t-2.1": partial(StudentT, degrees_of_freedom=2.1),
 }

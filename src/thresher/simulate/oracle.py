@@ -263,6 +263,10 @@ class MaliciousOracle:
         """Whether each row is clean: known to the laboratory, never to a learner."""
         return self._is_clean[self._known(ids)]
 
+    def fixed_labels(self, ids: object) -> FloatArray:
+        """The labels of these rows without revealing them: for the laboratory, as `is_clean`."""
+        return self._labels[self._known(ids)]
+
     def _known(self, ids: object) -> IdArray:
         checked = check_ids(ids)
         unknown = np.flatnonzero((checked < 0) | (checked >= self._labels.size))

@@ -13,6 +13,7 @@ from typing import IO, Any, Literal, Self, TypeAlias
 from thresher.errors import DamagedFile, ThresherError
 from thresher.experiments.records import SimulatedRun
 from thresher.experiments.simulation import run_simulation, software_versions
+from thresher.experiments.sources import source_behind
 from thresher.experiments.spec import SimulationSpec, TableSpec
 from thresher.files import naming, other_than_file
 from thresher.wording import one_line
@@ -131,7 +132,7 @@ class Run:
 
     def _record(self, outcome: Mapping[str, Any]) -> FlatRecord:
         versions = {f"version.{name}": value for name, value in software_versions().items()}
-        return {**self.flat(), **outcome, **versions}
+        return {**self.flat(), **outcome, **versions, "version.source": source_behind(self.spec)}
 
 
 # -- the file: one JSON object per line, appended and never rewritten --------------------------

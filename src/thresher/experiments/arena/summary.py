@@ -41,10 +41,11 @@ COLUMNS: dict[str, tuple[str, Callable[[float | None], str]]] = {
     "n_uncertified": ("uncertified\nphases", count),
     "n_unfinished": ("not\nfinished", count),
 }
+SOURCE = "source"  # the digest of the code that made the runs of a cell
 CSV_COLUMNS = (
     *("arena", "seeds", "learner", *CELL_KEYS, "n_runs", "n_finished", "n_at_target"),
     *("median_error", "error_10", "error_90", "error_floor"),
-    *("n_labels", "n_draws", "seconds", "n_uncertified"),
+    *("n_labels", "n_draws", "seconds", "n_uncertified", SOURCE),
 )
 _WHOLE = {"n_runs", "n_finished", "n_at_target", "n_uncertified"}
 
@@ -75,6 +76,7 @@ def frame_of(records: Iterable[FlatRecord]) -> pd.DataFrame:
     for name in (*_TEXTS, *CELL_KEYS, *_NUMBERS):
         if name not in frame:
             frame[name] = None
+    frame[SOURCE] = frame.get(f"version.{SOURCE}")  # None before there was one
     frame = frame.astype(object).where(frame.notna(), None)
     for name, default in LATER.items():
         frame[name] = frame[name].where(frame[name].notna(), default)
@@ -123,6 +125,7 @@ def summarize(runs: pd.DataFrame) -> pd.DataFrame:
         }
     )
     first = runs.drop_duplicates("cell").set_index("cell")
+    numbers[SOURCE] = groups[SOURCE].agg(lambda found: " ".join(sorted(set(found.dropna()))))
     return first[[*cell_keys(runs), "family", "world", "name"]].join(numbers)
 
 
@@ -320,7 +323,7 @@ def save_csv(summaries: Sequence[Summary], out: str | Path) -> None:
             cells = summarize(summary.runs[wanted]).assign(arena=summary.name, seeds=role)
             parts.append(cells[[*CSV_COLUMNS]].astype(object))
     table = pd.concat([part for part in parts if len(part)] or parts)
-    for name in CSV_COLUMNS[CSV_COLUMNS.index("n_runs") :]:
+    for name in CSV_COLUMNS[CSV_COLUMNS.index("n_runs") : -1]:
         form = ".0f" if name in _WHOLE else ".5g"  # five digits are more than the seeds decide
         table[name] = [None if pd.isna(value) else f"{value:{form}}" for value in table[name]]
     write_text(out, table.map(inert).to_csv(index=False, lineterminator="\n"))

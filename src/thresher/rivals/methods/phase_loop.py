@@ -49,6 +49,8 @@ class LoopSchedule(PracticalSchedule):
     shrink_l1_radius : let the l1 radius shrink with the l2 radius; without it, the l1 radius is 2√s
         after the first phase
     localize : have phases after the first
+    limit_trace : bound the trace of H in Algorithm 2; without it, the l1 constraint stands alone,
+        and variance is sought in single features
     use_posterior : as in `PracticalSchedule`; none of these loops does
 
     Examples
@@ -64,6 +66,7 @@ class LoopSchedule(PracticalSchedule):
     sample_labels: bool = True
     shrink_l1_radius: bool = True
     localize: bool = True
+    limit_trace: bool = True
     use_posterior: bool = False
 
     def next_phase(self, task: Task, history: History) -> Phase | None:
@@ -81,6 +84,8 @@ class LoopSchedule(PracticalSchedule):
             changes["max_abs_entry"] = math.inf
         if not self.shrink_l1_radius and phase.index > 1:
             changes["l1_radius"] = 2 * math.sqrt(task.sparsity)
+        if not self.limit_trace:  # tr H ≤ ‖H‖₁, so that equal radii leave the l1 constraint alone
+            changes["removal_l1_radius"] = phase.l2_radius
         return replace(phase, **changes)
 
     def n_phases(self, task: Task) -> int:
