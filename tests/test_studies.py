@@ -36,3 +36,31 @@ def test_every_table_stands_on_a_page() -> None:
 def test_a_wrong_number_in_a_table_is_noticed() -> None:
     page = "<!-- table suite -->\n| attack |\n<!-- end -->"
     assert load_studies().with_tables(page) != page
+
+
+def current_and_stale() -> ModuleType:
+    return load_studies().freshness
+
+
+@pytest.mark.parametrize("path", sorted(STUDIES.glob("*.csv")), ids=lambda path: path.stem)
+def test_a_study_comes_from_todays_code_or_is_named_as_stale(path: Path) -> None:
+    found = current_and_stale()
+    assert found.is_current(path.stem) != (path.stem in found.STALE)
+
+
+def test_what_is_named_as_stale_exists() -> None:
+    found = current_and_stale()
+    assert found.STALE.keys() <= set(found.studies())
+
+
+def test_a_line_without_a_source_of_today_is_not_current(tmp_path: Path) -> None:
+    found = current_and_stale()
+    today = found.source_digest(found.EVERY_SOURCE[0])
+    for name, sources in {"new": [today, today], "mixed": [today, "old"], "none": []}.items():
+        lines = "".join(f"1,{source}\n" for source in sources)
+        (tmp_path / f"{name}.csv").write_text(f"error,source\n{lines}")
+    (tmp_path / "before.csv").write_text("error\n1\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cells.HERE", tmp_path)
+        judged = {path.stem: found.is_current(path.stem) for path in tmp_path.glob("*.csv")}
+    assert judged == {"new": True, "mixed": False, "none": False, "before": False}

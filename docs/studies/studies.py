@@ -15,6 +15,8 @@ from collections import defaultdict
 from collections.abc import Callable
 
 import arena_pages
+import claims_page
+import freshness
 import harm_page
 import numpy as np
 import pandas as pd
@@ -194,6 +196,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "spike": spike_table,
     "scaling": scaling_table,
     **arena_pages.TABLES,
+    **claims_page.TABLES,
+    **freshness.TABLES,
 }
 
 
@@ -212,6 +216,7 @@ if __name__ == "__main__":
     draw_calibration()
     arena_pages.draw_worst_case()
     arena_pages.draw_labels()
+    claims_page.draw()
     harm_page.write()
     pools_page.write()
     for path in sorted(HERE.glob("*.md")):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from thresher.experiments.optimizing import SLOW_ADVERSARIES
 from thresher.experiments.spec import (
     MAX_SEEDS,
     SimulationSpec,
@@ -15,7 +16,8 @@ from thresher.experiments.spec import (
     format_seeds,
     parse_seeds,
 )
-from thresher.learning import plan
+from thresher.learning import PracticalSchedule, plan
+from thresher.rivals.methods.phase_loop import LoopSchedule
 from thresher.simulate import ADVERSARIES
 
 SMALL = SimulationSpec(
@@ -48,7 +50,14 @@ def test_a_spec_refuses_what_cannot_be_run(changes: dict[str, object], message: 
         replace(SMALL, **changes)
 
 
-@pytest.mark.parametrize("name", ADVERSARIES)
+def test_a_switch_of_a_loop_makes_the_schedule_one() -> None:
+    assert replace(SMALL, schedule={"limit_trace": False}).make_schedule() == LoopSchedule(
+        limit_trace=False
+    )
+    assert type(replace(SMALL, schedule={"shrink": 0.5}).make_schedule()) is PracticalSchedule
+
+
+@pytest.mark.parametrize("name", [*ADVERSARIES, *SLOW_ADVERSARIES])
 def test_every_adversary_can_be_named(name: str) -> None:
     assert replace(SMALL, adversary=name).make_adversary() is not None
 

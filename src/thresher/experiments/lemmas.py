@@ -175,6 +175,11 @@ class LossDifference:
     phase: Phase
 
     @property
+    def region(self) -> dict[str, float]:
+        """The radii of the search region."""
+        return {"l2_radius": self.phase.l2_radius, "l1_radius": self.phase.l1_radius}
+
+    @property
     def _shares(self) -> FloatArray:
         """p(x) − 1{x is clean}/|T_C|."""
         shares: FloatArray = self.weights / self.weights.sum() - self.is_clean / self.is_clean.sum()
@@ -192,13 +197,12 @@ class LossDifference:
         Frank and Wolfe do, up for one path and down for the other. Neither needs to end at a
         maximum: the difference is not concave.
         """
-        region = {"l2_radius": self.phase.l2_radius, "l1_radius": self.phase.l1_radius}
         largest = 0.0
         for sign in (1.0, -1.0):
-            w = center + support_point(start - center, region)
+            w = center + shortened(start - center, self.region)
             for step in range(N_STEPS):
                 largest = max(largest, abs(self.at(w)))
-                _, towards = support_l1_l2(sign * self._gradient(w), **region)
+                _, towards = support_l1_l2(sign * self._gradient(w), **self.region)
                 w = w + (center + towards - w) * 2 / (step + 2)
         return largest
 
@@ -209,7 +213,7 @@ class LossDifference:
         return gradient
 
 
-def support_point(direction: FloatArray, region: dict[str, float]) -> FloatArray:
+def shortened(direction: FloatArray, region: dict[str, float]) -> FloatArray:
     """The direction itself, shortened until both balls hold it."""
     l2, l1 = float(np.linalg.norm(direction)), float(np.abs(direction).sum())
     if l2 == 0:

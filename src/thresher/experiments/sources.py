@@ -21,7 +21,9 @@ LEARNER = (
     *("simulate/oracle.py", "experiments/simulation.py", "experiments/optimizing.py"),
 )
 RIVALS = (*LEARNER, "rivals/methods", "rivals/classifiers")
+LEMMAS = (*RIVALS, "experiments/lemmas.py")
 TABLES = (*RIVALS, "estimators", "preparation", "simulate/poisoning", "experiments/table_run.py")
+EVERY_SOURCE = (LEARNER, RIVALS, LEMMAS, TABLES)
 _WITHOUT_EFFECT = {"type_comment", "type_params", "kind"}
 
 
@@ -67,6 +69,7 @@ def _modules_of(path: Path) -> Iterable[Path]:
     return path.rglob("*.py") if path.is_dir() else [path]
 
 
+@cache  # one module is part of several sources
 def code_of(text: str) -> str:
     """The code of a module without comments, docstrings and messages, the same in every Python.
 

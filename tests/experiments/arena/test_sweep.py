@@ -313,26 +313,32 @@ def test_what_is_no_toml_is_a_damaged_file(text: str) -> None:
 
 
 shipped = cache(load_sweeps)
+OF_PARTS = ("claims", "paper")  # the sweeps that are several
 
 
 # The others are parts of the paper.
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=() if name in ("paper", "smoke") else pytest.mark.slow)
+        pytest.param(name, marks=() if name in (*OF_PARTS, "smoke") else pytest.mark.slow)
         for name in shipped_names()
     ],
 )
 def test_every_shipped_sweep_loads(name: str) -> None:
     sweeps = shipped(name)
     n_runs = [len(sweep.entries) * len(sweep.seeds + sweep.pilot_seeds) for sweep in sweeps]
-    assert [sweep.name for sweep in sweeps] == [name] or name == "paper"
+    assert [sweep.name for sweep in sweeps] == [name] or name in OF_PARTS
     assert 0 < min(n_runs) <= max(n_runs) <= MAX_RUNS
 
 
 def test_the_paper_has_every_other_shipped_sweep_but_smoke() -> None:
     parts = {sweep.name for sweep in shipped("paper")}
-    assert parts == set(shipped_names()) - {"paper", "smoke"}
+    assert parts == set(shipped_names()) - {*OF_PARTS, "smoke"}
+
+
+def test_the_claims_are_the_sweeps_of_that_name() -> None:
+    parts = [sweep.name for sweep in shipped("claims")]
+    assert sorted(parts) == [name for name in shipped_names() if name.startswith("claim-")]
 
 
 def test_parts_are_found_beside_the_file_that_names_them(tmp_path: Path) -> None:

@@ -186,6 +186,11 @@ def test_an_l1_radius_that_does_not_shrink_holds_all_sparse_vectors() -> None:
     assert {outcome.phase.l1_radius for outcome in later} == {2 * math.sqrt(3)}
 
 
+def test_without_a_limit_on_the_trace_variance_is_sought_in_single_features() -> None:
+    for outcome in history_of(limit_trace=False):
+        assert outcome.phase.removal_l1_radius == outcome.phase.l2_radius < outcome.phase.l1_radius
+
+
 def test_without_localization_the_first_phase_has_all_labels() -> None:
     assert [outcome.phase.n_queries for outcome in history_of(localize=False)] == [90]
     assert len(history_of()) > 1

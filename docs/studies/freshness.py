@@ -1,0 +1,57 @@
+"""Which studies were measured with today's code, and which were not.
+
+A file of cells whose lines have a `source` names the code behind them. A file whose source is not
+that of today's code, or that has none, is listed here with the reason.
+"""
+
+from __future__ import annotations
+
+from cells import HERE, markdown, read_rows
+
+from thresher.experiments.sources import EVERY_SOURCE, source_digest
+
+BEFORE_POSTERIOR = (
+    "Thresher was `PracticalSchedule(use_posterior=False)`, the default at the time; some rivals "
+    "have been strengthened since"
+)
+UNNAMED = "measured on 16 November 2026, before records named their code"
+STALE = {
+    "noise": BEFORE_POSTERIOR,
+    "suite": BEFORE_POSTERIOR,
+    "labels": BEFORE_POSTERIOR,
+    "spike": BEFORE_POSTERIOR,
+    "marginals": BEFORE_POSTERIOR,
+    "told-noise-rate": BEFORE_POSTERIOR,
+    "tails": BEFORE_POSTERIOR,
+    "scaling": BEFORE_POSTERIOR,
+    "calibration": BEFORE_POSTERIOR,
+    "real": "measured before the final fit and the strengthened rivals",
+    "harm": UNNAMED,
+    "harm-bars": UNNAMED,
+    "pools": UNNAMED,
+    "pools-bars": UNNAMED,
+    "pools-audit": UNNAMED,
+}
+
+
+def is_current(name: str) -> bool:
+    """Whether every line of a file names a source of today's code."""
+    today = {source_digest(parts) for parts in EVERY_SOURCE}
+    rows = read_rows(name)
+    return bool(rows) and all(row.get("source") in today for row in rows)
+
+
+def studies() -> list[str]:
+    """The names of the files with cells."""
+    return sorted(path.stem for path in HERE.glob("*.csv"))
+
+
+def stale_table() -> str:
+    """The files that do not come from today's code, and why."""
+    reasons: dict[str, list[str]] = {}
+    for name, reason in STALE.items():
+        reasons.setdefault(reason, []).append(f"`{name}.csv`")
+    return markdown(["records", "why"], [[", ".join(n), why] for why, n in reasons.items()])
+
+
+TABLES = {"stale": stale_table}
