@@ -50,7 +50,12 @@ ATTACKS = (
     ("on-support-tilt-in-band", 4.0),
     ("linf-hijack-in-band", 0.25),
 )
-WORLD = {"n_features": N_FEATURES, "sparsity": 5, "noise_rate": 0.05, "label_budget": 800}
+WORLD: dict[str, Any] = {
+    "n_features": N_FEATURES,
+    "sparsity": 5,
+    "noise_rate": 0.05,
+    "label_budget": 800,
+}
 
 Key = dict[str, Any]
 Measured = Iterator[dict[str, Any]]
