@@ -1,6 +1,6 @@
 """Bar L4: how few labels `ActiveLearner` needs in setting Q, without noise and under every attack.
 
-    python -m benchmarks.few_labels --out records.jsonl [--part clean --part 750] [--seeds 0-9]
+    python -m benchmarks.few_labels --out records.jsonl [--part clean --part 750] [--seeds 10]
 
 Setting Q: 500 features of which 10 matter, a random target, Gaussian rows, the true noise rate. A
 run that is in the records already is not repeated, so an interrupted measurement continues. At the
@@ -12,7 +12,6 @@ a posterior most; the whole measurement takes two hours or more on one core.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -23,7 +22,8 @@ from typing import Any, NamedTuple
 from benchmarks.ratio import Ratio
 from benchmarks.report import table
 from thresher.experiments import SimulationSpec, run_simulation
-from thresher.experiments.spec import NO_ADVERSARY
+from thresher.experiments.arena.run import RecordFile
+from thresher.experiments.spec import NO_ADVERSARY, parse_seeds
 
 SETTING: dict[str, Any] = {"n_features": 500, "sparsity": 10}
 ATTACKS: dict[str, tuple[float | None, ...]] = {
@@ -80,12 +80,13 @@ PARTS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure what is missing, print the bars; 0 if all that were measured are kept, else 1."""
     arguments = _parser().parse_args(argv)
-    known = _errors(arguments.out)
-    for name in dict.fromkeys(arguments.part or PARTS):
-        for seed, cell in _runs(PARTS[name], arguments.seeds, arguments.attack):
-            if (cell, seed) not in known:
-                _measure(cell, seed, arguments.out)
-    bars = list(_bars(_errors(arguments.out)))
+    with RecordFile(arguments.out) as file:
+        known = {record["run"] for record in file.records}
+        for name in dict.fromkeys(arguments.part or PARTS):
+            for seed, cell in _runs(PARTS[name], arguments.seeds, arguments.attack):
+                if _name(cell, seed) not in known:
+                    file.append(_measured(cell, seed))
+        bars = list(_bars(file.records))
     print(table(bars))
     return 0 if all(bar.holds for bar in bars) else 1
 
@@ -99,18 +100,18 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, required=True, help="records, one JSON object a line")
     parser.add_argument("--part", action="append", choices=PARTS, help="(default: all)")
     parser.add_argument("--attack", action="append", choices=ATTACKS, help="(default: all)")
-    parser.add_argument("--seeds", type=_seeds, default=range(10), help="(default: 0-9)")
+    seeds = 'like 5 or 1000-1003, or "none" to measure nothing (default: 10)'
+    parser.add_argument("--seeds", type=_seeds, default=range(10), help=seeds)
     return parser
 
 
-def _seeds(text: str) -> range:
-    if text == "none":
-        return range(0)
-    first, _, last = text.partition("-")
-    return range(int(first), int(last or first) + 1)
+def _seeds(text: str) -> Sequence[int]:
+    return () if text == "none" else parse_seeds(text)
 
 
-def _runs(part: Part, seeds: range, attacks: list[str] | None) -> Iterator[tuple[int, Cell]]:
+def _runs(
+    part: Part, seeds: Sequence[int], attacks: list[str] | None
+) -> Iterator[tuple[int, Cell]]:
     for name, strengths in ATTACKS.items() if part.noise_rate else [(NO_ADVERSARY, (None,))]:
         if name == NO_ADVERSARY or attacks is None or name in attacks:
             for strength in strengths:
@@ -118,25 +119,23 @@ def _runs(part: Part, seeds: range, attacks: list[str] | None) -> Iterator[tuple
                 yield from ((seed, cell) for seed in seeds)
 
 
-def _measure(cell: Cell, seed: int, path: Path) -> None:
+def _name(cell: Cell, seed: int) -> str:
+    """The identity of a run in the file of records."""
+    return "/".join(str(value) for value in (*cell, seed))
+
+
+def _measured(cell: Cell, seed: int) -> dict[str, Any]:
     run = run_simulation(SimulationSpec(**SETTING, **cell._asdict()), seed)
-    record = {**cell._asdict(), "seed": seed, "error": run.error, "n_labels": run.n_labels}
-    record |= {"n_uncertified": run.n_uncertified, "seconds": run.seconds}
-    with path.open("a", encoding="utf8") as file:
-        file.write(json.dumps(record) + "\n")
+    record = {"run": _name(cell, seed), "status": "finished", **cell._asdict(), "seed": seed}
+    record |= {"error": run.error, "n_labels": run.n_labels, "n_uncertified": run.n_uncertified}
     print(cell, seed, f"{run.error:.4f}", file=sys.stderr, flush=True)
+    return {**record, "seconds": run.seconds}
 
 
-def _errors(path: Path) -> dict[tuple[Cell, int], float]:
-    lines = path.read_text(encoding="utf8").splitlines() if path.exists() else []
-    records = [json.loads(line) for line in lines]
-    return {(Cell(*(r[name] for name in Cell._fields)), r["seed"]): r["error"] for r in records}
-
-
-def _bars(errors: dict[tuple[Cell, int], float]) -> Iterator[Ratio]:
+def _bars(records: Sequence[dict[str, Any]]) -> Iterator[Ratio]:
     by_cell: dict[Cell, list[float]] = defaultdict(list)
-    for (cell, _), error in errors.items():
-        by_cell[cell].append(error)
+    for record in records:
+        by_cell[Cell(*(record[name] for name in Cell._fields))].append(record["error"])
     for part in PARTS.values():
         own = {c: e for c, e in by_cell.items() if c[:2] == (part.label_budget, part.noise_rate)}
         if not own:

@@ -105,13 +105,15 @@ def paired(done: pd.DataFrame, ours: str, theirs: str) -> pd.DataFrame:
     return difference.reset_index()
 
 
-def mean_and_error(differences: pd.DataFrame) -> tuple[float, float]:
-    """The mean difference over splits, and its standard error (0 if there is one split)."""
-    by_split = differences.groupby("seed")["difference"].mean()
-    if by_split.empty:
-        return math.nan, 0.0
-    spread = float(by_split.std(ddof=1)) if len(by_split) > 1 else 0.0
-    return float(by_split.mean()), spread / math.sqrt(len(by_split))
+def mean_and_error(values: pd.Series) -> tuple[float, float]:
+    """The mean, NaN of no values, and its standard error (0 of fewer than two)."""
+    spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    return float(values.mean()), spread / math.sqrt(max(len(values), 1))
+
+
+def mean_of_splits(differences: pd.DataFrame) -> tuple[float, float]:
+    """The mean difference over splits, and its standard error."""
+    return mean_and_error(differences.groupby("seed")["difference"].mean())
 
 
 def cells_of(frame: pd.DataFrame) -> pd.DataFrame:
@@ -124,7 +126,7 @@ def cells_of(frame: pd.DataFrame) -> pd.DataFrame:
     unfinished = frame[frame["status"] != "finished"].groupby(CELL).size()
     cells = cells.join(unfinished.rename("n_unfinished"), how="outer").fillna({"n_unfinished": 0})
     pairs = paired(done, THRESHER, PEER).assign(method=THRESHER)
-    rows = {key: mean_and_error(group) for key, group in pairs.groupby(CELL)}
+    rows = {key: mean_of_splits(group) for key, group in pairs.groupby(CELL)}
     cells["difference"] = pd.Series({key: mean for key, (mean, _) in rows.items()}, dtype=float)
     cells["difference_error"] = pd.Series({key: e for key, (_, e) in rows.items()}, dtype=float)
     cells = cells.reset_index()
@@ -155,14 +157,14 @@ def _harm(own: pd.DataFrame, table: str) -> Iterator[Bar]:
     is_clean = pairs["attack"] == NO_ADVERSARY
     yield _difference("W1", table, NO_ADVERSARY, pairs[is_clean])
     attacked = pairs[~is_clean]
-    mean, _ = mean_and_error(attacked)
+    mean, _ = mean_of_splits(attacked)
     yield Bar("W2", table, "difference to the peer, mean of all attacks", mean, 0.0)
     for attack, group in attacked.groupby("attack", sort=False):
         yield _difference("W2", table, str(attack), group)
 
 
 def _difference(bar: str, table: str, attack: str, pairs: pd.DataFrame) -> Bar:
-    mean, error = mean_and_error(pairs)
+    mean, error = mean_of_splits(pairs)
     name = "clean" if attack == NO_ADVERSARY else attack
     return Bar(bar, table, f"difference to the peer, {name}", mean, SMALL, error)
 

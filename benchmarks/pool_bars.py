@@ -25,7 +25,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks.harm_bars import Bar, shown
+from benchmarks.harm_bars import Bar, mean_and_error, shown
 from benchmarks.pool_stops import bars_of as bars_of_stops
 from benchmarks.pools import ATTACKS, BUDGETS
 from thresher.experiments.arena.run import latest_records, read_records
@@ -79,7 +79,7 @@ def cells_of(frame: pd.DataFrame) -> pd.DataFrame:
             own = (compared if len(compared) else group)[method].dropna()
             line: dict[str, object] = {**dict(zip(CELL, key)), "method": method}
             if method == THRESHER and len(compared):
-                difference, error = _mean_and_error(compared[THRESHER] - compared[BEST])
+                difference, error = mean_and_error(compared[THRESHER] - compared[BEST])
                 line |= {"difference": difference, "difference_error": error}
                 line["n_earlier"] = int(earlier.get(key, 0))
             if len(own):
@@ -87,12 +87,6 @@ def cells_of(frame: pd.DataFrame) -> pd.DataFrame:
     columns = [*CELL, "method", "error", "n_seeds", "difference", "difference_error"]
     columns.append("n_earlier")
     return pd.DataFrame(lines, columns=columns)
-
-
-def _mean_and_error(differences: pd.Series) -> tuple[float, float]:
-    n_seeds = len(differences)
-    spread = float(differences.std(ddof=1)) if n_seeds > 1 else 0.0
-    return float(differences.mean()), spread / math.sqrt(n_seeds)
 
 
 def bars_of(frame: pd.DataFrame) -> list[Bar]:
@@ -106,7 +100,7 @@ def _clean(wide: pd.DataFrame) -> Iterator[Bar]:
     n_lower = n_cells = 0
     for (table, _, budget), group in clean.groupby(level=CELL, sort=False):
         limit = 1.5 if table == SMALL_TABLE else 1.0 if budget <= FEWEST else 0.5
-        difference, error = _mean_and_error(group[THRESHER] - group[BEST])
+        difference, error = mean_and_error(group[THRESHER] - group[BEST])
         n_lower, n_cells = n_lower + (difference < 0), n_cells + 1
         yield Bar("L1", table, f"clean, {budget} labels, above margin", difference, limit, error)
     if n_cells:
