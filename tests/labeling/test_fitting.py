@@ -38,3 +38,11 @@ def test_far_rows_with_wrong_labels_hardly_move_the_fit() -> None:
     naive, wary = (Fitting(noise_rate=rate).fit(rows, signs, np.ones(200)) for rate in (0.0, 0.1))
     tilt = [abs(fit.coef[1] / fit.coef[0]) for fit in (naive, wary)]
     assert tilt[1] < tilt[0] / 3
+
+
+def test_far_rows_with_wrong_labels_do_not_flatten_the_fit() -> None:
+    rows = RNG.standard_normal((300, 3))
+    signs = np.where(rows[:, 0] + 0.2 * RNG.standard_normal(300) > 0, 1.0, -1.0)
+    rows[:3], signs[:3] = (8.0, 0.0, 0.0), -1.0
+    fits = [Fitting(noise_rate=0.1).fit(rows[n:], signs[n:], np.ones(300 - n)) for n in (0, 3)]
+    assert abs(fits[0].coef[0] / fits[1].coef[0] - 1) < 0.1

@@ -21,6 +21,7 @@ USUAL = 0.3  # where the search begins, and the choice if there are too many lab
 MOST = 3000  # labels or columns, whichever are fewer: the choice takes their number cubed
 MAX_STEPS = 300
 CONTRADICTED = -2.0  # left-out margin from which on a label can be taken for planted
+FAR_OFF = -6.0  # left-out margin of planted labels that have no say in the choice of C
 MARGIN = 1.5  # times the noise rate is the largest share of a class to leave out
 FEWEST = 60  # labels: with fewer, a fit that errs would leave out those that correct it
 INTERCEPT_ENTRY = 10.0  # of a column of ones that stands for the intercept, hardly penalized
@@ -62,14 +63,19 @@ class Fitting:
         """
         first = ridge(rows, signs, weights)
         share = MARGIN * self.noise_rate if signs.size >= FEWEST else 0.0
-        planted = most_contradicted(first.left_out * signs, signs, share)
-        weights = np.where(planted, 0.0, weights)
-        if self.max_features is None or self.max_features >= rows.shape[1]:
-            return _fit(rows, signs, weights, first.C) if planted.any() else first.fit
-        folds = usual_folds(signs, self.seed)
-        examples = Examples(rows, signs, weights, weights, folds, seed=self.seed)
-        best = best_penalized(examples, self.max_features)
-        return LinearFit(best.coef, best.offset)
+        margins = first.left_out * signs
+        planted = most_contradicted(margins, signs, share)
+        kept = np.where(planted, 0.0, weights)
+        if self.max_features is not None and self.max_features < rows.shape[1]:
+            folds = usual_folds(signs, self.seed)
+            examples = Examples(rows, signs, kept, kept, folds, seed=self.seed)
+            best = best_penalized(examples, self.max_features)
+            return LinearFit(best.coef, best.offset)
+        is_far_off = planted & (margins < FAR_OFF)  # one loss of 15 among 800 can decide about C
+        if is_far_off.any():
+            C = ridge(rows, signs, np.where(is_far_off, 0.0, weights)).C
+            return _fit(rows, signs, kept, C)
+        return _fit(rows, signs, kept, first.C) if planted.any() else first.fit
 
 
 @dataclass(frozen=True, eq=False)
