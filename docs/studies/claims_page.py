@@ -142,7 +142,7 @@ def constraints_table() -> str:
     rows: dict[tuple[str, str], list[str]] = defaultdict(list)
     for (name, s, _), cell in found.items():
         rows[s, name].append(f"{error(cell):.4f}")
-    body = [[s, name, *numbers] for (s, name), numbers in rows.items()]
+    body = [[s, name, *rows[s, name]] for s, name in sorted(rows, key=lambda key: int(key[0]))]
     return markdown(["s", "constraints", *(f"η = {rate:g}" for rate in rates)], body)
 
 
@@ -237,8 +237,9 @@ def draw_tails() -> None:
             words = [kind.replace("student-t-", "t ").replace("student-t", "t 4") for kind in kinds]
             panel.set_xticks(range(len(words)), words)
         panel.set(yscale="log", title=title)
-        ticks(panel, (), (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2))
-        panel.legend(frameon=False)
+        panel.set_ylim(1e-4, 0.4)
+        ticks(panel, (), (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2))
+        panel.legend(frameon=False, loc="lower right" if place else "center left")
     axes[0].set_ylabel("error, median and range")
     save(figure, "tails")
 
@@ -273,7 +274,7 @@ def draw_weights() -> None:
         panel.axvline(floor, color=GRAY, ls="--", label="floor η/(2(1−η))")
         panel.set(xlabel="error, median and range", title=f"η = {rate:g}")
         panel.set_xlim(left=0)
-        panel.legend(frameon=False, fontsize=8)
+        panel.legend(frameon=False, fontsize=8, loc="center right")
     save(figure, "weights")
 
 
@@ -297,13 +298,19 @@ FIGURES = {
     "rows": draw_rows,
     "sampling": draw_sampling,
     "noise": draw_noise,
+    "constraints": draw_constraints,
     "lemmas": draw_lemmas,
+    "tails": draw_tails,
+    "weights": draw_weights,
 }
 TABLES = {
     "claims-rows": rows_table,
     "claims-sampling": sampling_table,
     "claims-noise": noise_table,
+    "claims-constraints": constraints_table,
     "claims-lemmas": lemmas_table,
+    "claims-tails": claim_tails_table,
+    "claims-weights": weights_table,
 }
 
 
