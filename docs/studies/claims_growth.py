@@ -175,7 +175,7 @@ def draw_labels() -> None:
     """Labels against sparsity, features and 1/error under each attack, with the floor's shape."""
     figure, axes = panels(3)
     found = needed_by_attack()
-    for panel, (place, title) in zip(axes, enumerate(("sparsity s", "features d", "1/error"))):
+    for panel, (place, title) in zip(axes, ((1, "sparsity s"), (0, "features d"), (2, "1/error"))):
         for (attack, needed), (color, marker, line) in zip(found.items(), STYLES):
             rest = [k for k in range(3) if k != place]
             keys = [key for key in needed if all(key[k] == BASE[k] for k in rest)]
@@ -183,12 +183,12 @@ def draw_labels() -> None:
                 ((1 / key[2] if place == 2 else key[place]), needed[key]) for key in keys
             )
             x, y = [p[0] for p in points], [p[1] for p in points]
-            label = attack + (f", exponent {exponent(x, y):.2f}" if len(x) > 1 else "")
+            label = attack + (f", exponent {exponent(x, y):.2f}" if len(x) > 2 else "")
             panel.plot(x, y, color=color, marker=marker, ls=line, label=label)
         draw_floor(panel, place)
         panel.set(xscale="log", yscale="log", xlabel=title)
-        ticks(panel, ((3, 6, 12), (200, 800), (20, 80))[place], (50, 100, 200, 500, 1000))
-        panel.set_ylim(40, 3000)
+        ticks(panel, ((200, 800), (3, 6, 12), (20, 80))[place], (50, 100, 200, 500, 1000))
+        panel.set_ylim(25, 3000)
         panel.legend(frameon=False, fontsize=8, loc="upper left")
     axes[0].set_ylabel("labels with which all seeds reach the target")
     save(figure, "labels")
@@ -196,7 +196,7 @@ def draw_labels() -> None:
 
 def draw_floor(panel: Any, place: int) -> None:
     """The lower bound s(log2(1/ε) + log2(d/s)), times 1 and 10."""
-    sizes = ((3, 6, 12), (200, 800), (0.05, 0.0125))[place]
+    sizes = ((200, 800), (3, 6, 12), (0.05, 0.0125))[place]
     problems = [tuple(size if k == place else BASE[k] for k in range(3)) for size in sizes]
     floor = np.array([label_floor(int(d), int(s), e) for d, s, e in problems])
     x = [1 / size for size in sizes] if place == 2 else list(sizes)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 from cells import GRAY, Row, attack_name, markdown, read_rows
-from claims_growth import draw_rows, rows_table
+from claims_growth import claim_labels_table, draw_labels, draw_rows, rows_table
 from claims_parts import (
     STYLES,
     cells_of,
@@ -298,6 +298,7 @@ FIGURES = {
     "rows": draw_rows,
     "sampling": draw_sampling,
     "noise": draw_noise,
+    "labels": draw_labels,
     "constraints": draw_constraints,
     "lemmas": draw_lemmas,
     "tails": draw_tails,
@@ -307,6 +308,7 @@ TABLES = {
     "claims-rows": rows_table,
     "claims-sampling": sampling_table,
     "claims-noise": noise_table,
+    "claims-labels": claim_labels_table,
     "claims-constraints": constraints_table,
     "claims-lemmas": lemmas_table,
     "claims-tails": claim_tails_table,
