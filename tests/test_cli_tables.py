@@ -78,7 +78,7 @@ def test_no_line_is_wider_than_a_terminal(folder, call_cli):
 def test_without_a_noise_rate_it_is_estimated_and_printed(folder, call_cli):
     printed = call_cli("learn mail.csv --id-column id --sparsity 2", folder).stdout
     said = " ".join(printed.split())
-    assert re.search(r"(About|At most) [\d.]+% of the rows \(.*\) contradict the others", said)
+    assert re.search(r"(About|An estimated) [\d.]+% of the rows \(.*\) contradict the others", said)
     assert "flipped labels" in said
     assert re.search(r"The model withstands a noise rate of [\d.]+%\.", said)
     assert "contradict" not in call_cli(f"learn mail.csv {OPTIONS}", folder).stdout

@@ -1,7 +1,7 @@
 """`audit`: which rows of a labeled table are suspicious, and why."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from thresher.validation import seed_from
 from thresher.wording import count, some
 
 MAX_NAMED = 3  # of anything, in the verdict
+SECOND_LOOK = 0.1  # the noise rate of another look, if a smaller estimate leaves no row to name
 DISAGREES = "a label that disagrees with the other rows"
 PROBLEMS = {
     FAR_OUT: "out of range",
@@ -234,11 +235,34 @@ class Audit:
         said.append(self.about_rows)
         said.append(self._about_models())
         if self.assumed is None:
-            said.append(f"{self.noise_rate.message}{self.about_data_errors}")
+            said.append(self.about_noise_rate)
         return said
 
     @property
-    def about_data_errors(self) -> str:
+    def about_noise_rate(self) -> str:
+        """The estimate, and how it goes together with the suspects."""
+        return f"{self.noise_rate.message}{self._about_more}{self._about_data_errors}"
+
+    @property
+    def n_wrong_labels(self) -> int:
+        """How many rows are suspects for their label, which steers the model or disagrees."""
+        kinds = self.suspicions
+        return int((np.maximum(kinds.steers, kinds.disagrees) >= SUSPECT).sum())
+
+    @property
+    def _about_more(self) -> str:
+        """A sentence that follows the estimate, if there are more suspects than it allows for."""
+        n_named, used = self.n_wrong_labels, self.findings.classifier.noise_rate_
+        if n_named <= self.noise_rate.high * self.findings.table.n_rows:
+            return ""
+        looked = f" (found by a second look, with noise_rate={used:g})"
+        return (
+            f" The {count(n_named, 'row')} named for their labels are more than that"
+            f"{looked if used > self.noise_rate.to_withstand else ''}: the estimate is too low here."
+        )
+
+    @property
+    def _about_data_errors(self) -> str:
         """A sentence that follows one on the noise rate, which does not count data errors."""
         n_rows = int((self.suspicions.data_error >= SUSPECT).sum())
         if not n_rows:
@@ -357,14 +381,38 @@ def audit_table(
     frames: FrameMaker | None = None,
     **options: Any,
 ) -> Audit:
-    """As `audit`, for a table from a file; other options are those of `examine`."""
+    """As `audit`, for a table from a file; other options are those of `examine`.
+
+    An estimated noise rate is that of visible contradictions, and rows that steer a model need not
+    contradict it. If rows stand out and none is named, a second look withstands more of them.
+    """
     # Not "auto", which would learn from every fold: the model is not what an audit is about.
-    options = {"final_fit": "penalized", **options}
-    findings = auditing.examine(table, noise_rate=noise_rate, seed=seed, **options)
+    options = {"final_fit": "penalized", "seed": seed, **options}
+    found = _look_at(table, noise_rate, frames or FrameMaker(), options)
+    if not _may_have_missed(found):
+        return found
+    again = _look_at(table, SECOND_LOOK, found.frames, options)
+    if not again.n_wrong_labels:
+        return found
+    return replace(again, noise_rate=found.noise_rate, assumed=None)
+
+
+def _may_have_missed(found: Audit) -> bool:
+    """Whether rows stand out, but none is named, and the estimated noise rate was small."""
+    classifier = found.findings.classifier
+    is_small = found.assumed is None and classifier.noise_rate_ < SECOND_LOOK
+    return is_small and bool(classifier.evidence_.stands_out) and not found.n_wrong_labels
+
+
+def _look_at(
+    table: LabeledTable, noise_rate: float | None, frames: FrameMaker, options: dict[str, Any]
+) -> Audit:
+    findings = auditing.examine(table, noise_rate=noise_rate, **options)
     classifier, signs = findings.classifier, findings.signs
     trust, rate = classifier.row_weights_, classifier.estimated_noise_rate_ or _given(noise_rate)
     equal = equal_rows(table.X)
-    views = look_at_labels(classifier.scaling_.apply(table.X), signs, trust, equal, seed)
+    scaled = classifier.scaling_.apply(table.X)
+    views = look_at_labels(scaled, signs, trust, equal, options["seed"])
     data = find_data_errors(table.X)
     suspicions = weigh(views, data, signs, trust, counts_of(equal))
-    return Audit(findings, views, data, equal, suspicions, rate, noise_rate, frames or FrameMaker())
+    return Audit(findings, views, data, equal, suspicions, rate, noise_rate, frames)

@@ -68,12 +68,10 @@ def _table(findings: Findings) -> str:
 
 def _noise_rate(audit: Audit) -> str:
     """The estimated noise rate, and what it cannot see; nothing if it was given."""
-    classifier = audit.findings.classifier
-    found, used = classifier.estimated_noise_rate_, classifier.noise_rate_
-    if found is None:
+    if audit.assumed is not None:
         return ""
-    withstands = f"The model withstands a noise rate of {used:.1%}."
-    return _wrapped(f"{found.message}{audit.about_data_errors} {withstands}")
+    used = audit.findings.classifier.noise_rate_
+    return _wrapped(f"{audit.about_noise_rate} The model withstands a noise rate of {used:.1%}.")
 
 
 # -- the model ---------------------------------------------------------------------------------

@@ -31,8 +31,8 @@ LEAST, USUAL, MOST = 0.02, 0.05, 0.4  # noise rates that a fit uses when it esti
 NEARLY = 0.8  # of the error of a constant: a model with more of it explains nothing
 HARDLY = "The labels can hardly be predicted from the columns, so planted rows would not stand out."
 UNSEEN = (
-    "Planted rows that look like their class are not visible, and only about a third of flipped "
-    "labels are."
+    "This estimate does not see planted rows that look like their class, and sees only about a "
+    "third of flipped labels."
 )
 
 
@@ -63,7 +63,7 @@ class NoiseRate:
         if low > 0:
             seen = f"About {estimate:.1%} of the rows ({low:.1%} to {high:.1%}) contradict"
         else:
-            seen = f"At most {high:.1%} of the rows (estimate: {estimate:.1%}) contradict"
+            seen = f"An estimated {estimate:.1%} of the rows (up to {high:.1%}) contradict"
         sentences = (remark, f"{seen} the others by more than honest errors do.", UNSEEN)
         return cls(estimate, low, high, " ".join(filter(None, sentences)))
 
