@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_breast_cancer
 
 import thresher
 from estimators.small import examine_quickly
@@ -261,3 +262,25 @@ def test_a_label_that_a_useful_model_predicts_is_not_named_while_the_row_is_trus
 
 def test_a_repeated_row_is_not_named_for_that():
     assert 0 < weighed(0.48, 0.0, n_copies=2).repeated[0] < 0.5
+
+
+@pytest.fixture(scope="module")
+def steered():
+    """Planted rows that steer a model without contradicting it visibly."""
+    rng = np.random.default_rng(1)
+    cancer = load_breast_cancer()
+    bad = cancer.data[rng.choice(np.flatnonzero(cancer.target == 0), 40, replace=False)]
+    bad[:, :10] *= 2
+    return thresher.audit(np.vstack([cancer.data, bad]), np.append(cancer.target, np.ones(40, int)))
+
+
+def test_a_second_look_names_rows_that_a_small_estimate_would_miss(steered):
+    assert steered.findings.classifier.noise_rate_ == 0.1 and steered.assumed is None
+    assert (steered.suspicions.suspects >= 569).sum() >= 30
+    assert (steered.suspicions.suspects < 569).sum() <= 4
+
+
+def test_suspects_beyond_the_estimate_are_explained(steered):
+    assert steered.noise_rate.high < steered.n_wrong_labels / 609
+    assert "found by a second look, with noise_rate=0.1" in steered.verdict
+    assert "An estimated 0.0% of the rows (up to" in steered.verdict

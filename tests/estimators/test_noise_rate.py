@@ -52,7 +52,7 @@ def test_the_message_says_what_was_seen_and_what_cannot_be():
     assert NoiseRate.of(0.05, 0.03, 0.07).message.startswith("About 5.0% of the rows (3.0% to 7.0%")
     clean = NoiseRate.of(0.001, 0.0, 0.012).message
     assert clean.startswith("An estimated 0.1% of the rows (up to 1.2%)")
-    assert "not visible" in clean
+    assert "does not see" in clean
     assert "flipped labels" in clean
 
 

@@ -252,14 +252,13 @@ class Audit:
     @property
     def _about_more(self) -> str:
         """A sentence that follows the estimate, if there are more suspects than it allows for."""
-        n_named, used = self.n_wrong_labels, self.findings.classifier.noise_rate_
+        n_named, used = self.n_wrong_labels, self.findings.chosen.noise_rate
         if n_named <= self.noise_rate.high * self.findings.table.n_rows:
             return ""
-        looked = f" (found by a second look, with noise_rate={used:g})"
-        return (
-            f" The {count(n_named, 'row')} named for their labels are more than that"
-            f"{looked if used > self.noise_rate.to_withstand else ''}: the estimate is too low here."
-        )
+        is_second = used > self.noise_rate.to_withstand
+        how = f" (found by a second look, with noise_rate={used:g})" if is_second else ""
+        named = f"The {count(n_named, 'row')} named for their labels"
+        return f" {named} are more than that{how}: the estimate is too low here."
 
     @property
     def _about_data_errors(self) -> str:
@@ -392,15 +391,15 @@ def audit_table(
     if not _may_have_missed(found):
         return found
     again = _look_at(table, SECOND_LOOK, found.frames, options)
-    if not again.n_wrong_labels:
-        return found
-    return replace(again, noise_rate=found.noise_rate, assumed=None)
+    if 0 < again.n_wrong_labels <= SECOND_LOOK * table.n_rows:  # not more than it withstands
+        return replace(again, noise_rate=found.noise_rate, assumed=None)
+    return found
 
 
 def _may_have_missed(found: Audit) -> bool:
     """Whether rows stand out, but none is named, and the estimated noise rate was small."""
     classifier = found.findings.classifier
-    is_small = found.assumed is None and classifier.noise_rate_ < SECOND_LOOK
+    is_small = found.assumed is None and found.findings.chosen.noise_rate < SECOND_LOOK
     return is_small and bool(classifier.evidence_.stands_out) and not found.n_wrong_labels
 
 
