@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from thresher.auditing.remarks import kinds_of, some_of_each
 from thresher.auditing.suspects import Places, dense
 from thresher.auditing.table_audit import Audit
 from thresher.rendering.text import plain_number
@@ -29,7 +30,7 @@ class Example:
 
 
 def examples_of(audit: Audit) -> list[Example]:
-    """Up to five suspects, the most suspicious of every kind first."""
+    """Up to five suspects, with the most suspicious one of every kind and label."""
     return [
         Example(row, int((audit.equal == audit.equal[row]).sum()), tuple(_values(audit, row)))
         for row in map(int, _varied(audit))
@@ -38,11 +39,10 @@ def examples_of(audit: Audit) -> list[Example]:
 
 def _varied(audit: Audit) -> Places:
     """The most suspicious row of every kind and label, then the most suspicious of the others."""
-    distinct, kinds = audit.distinct_suspects, audit.suspicions
-    parts = np.array([kinds.steers, kinds.disagrees, kinds.data_error])[:, distinct].argmax(axis=0)
-    keys = list(zip(parts.tolist(), audit.findings.labels[distinct].tolist(), strict=True))
-    order = sorted(range(distinct.size), key=lambda i: (keys[:i].count(keys[i]), i))
-    return distinct[order[:N_EXAMPLES]]
+    distinct = audit.distinct_suspects
+    kinds, labels = kinds_of(audit, distinct), audit.findings.labels[distinct]
+    keys = list(zip(kinds.tolist(), labels.tolist(), strict=True))
+    return distinct[some_of_each(keys, N_EXAMPLES)]
 
 
 def _values(audit: Audit, row: int) -> Iterator[tuple[str, str, str]]:

@@ -5,7 +5,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from thresher.auditing import contents
+import numpy as np
+
+from thresher.auditing import contents, remarks
 from thresher.auditing.examination import Findings
 from thresher.auditing.examples import examples_of
 from thresher.auditing.preparation_report import preparation_table
@@ -18,6 +20,7 @@ from thresher.rendering.text import Column
 from thresher.wording import count
 
 MAX_FEATURES, MAX_ROWS = 20, 20  # bars of a picture, lines of a table
+MAX_UNFOLDED = 5  # of these lines: more would be a long way to scroll on a phone
 
 
 def save_report(audit: Audit, path: str | Path) -> None:
@@ -101,15 +104,26 @@ def _suspicious(audit: Audit) -> Iterable[Html]:
             for name, value, typical in example.values
         ]
         yield html.definitions(facts)
-    distinct = audit.distinct_suspects
     yield element("h2", "The most suspicious rows")
-    shown = contents.suspicious_rows_table(audit, distinct[:MAX_ROWS])
-    yield _shown(shown, label="most suspicious rows")
+    yield element("ul", *(element("li", meaning) for meaning in remarks.meanings(audit)))
+    yield from _folded(audit)
     yield from (element("p", note) for note in contents.about_suspicious_rows(audit, MAX_ROWS))
     suspects = audit.suspicions.suspects
     ids = ", ".join(str(value) for value in table.ids[suspects].tolist())
     summary = element("summary", f"All {suspects.size:,} ids, most suspicious first")
     yield element("details", summary, element("p", ids))
+
+
+def _folded(audit: Audit) -> Iterable[Html]:
+    """The table of suspects: some of every kind at once, the others when the reader asks."""
+    shown, few = (remarks.shown_suspects(audit, limit) for limit in (MAX_ROWS, MAX_UNFOLDED))
+    rest = shown[~np.isin(shown, few)]
+    label = "most suspicious rows"
+    yield _shown(contents.suspicious_rows_table(audit, few), label=label)
+    if rest.size:
+        summary = element("summary", f"{count(rest.size, 'more suspect')}")
+        others = contents.suspicious_rows_table(audit, rest)
+        yield element("details", summary, _shown(others, label=f"more of the {label}"))
 
 
 # -- the parts ---------------------------------------------------------------------------------
@@ -128,7 +142,8 @@ def _model(audit: Audit) -> Iterable[Html]:
     )
     yield element(
         "p",
-        "These errors count held-out rows by their trust. The error at the top of the page counts "
+        "These errors count held-out rows by their trust. "
+        f"{remarks.larger_error(findings)} The error at the top of the page counts "
         f"all rows alike, and is of another model: the {audit.best_view.name} by which the audit "
         "judges labels.",
     )
@@ -150,7 +165,7 @@ def _trust(findings: Findings) -> Iterable[Html]:
     yield element(
         "p",
         "Trust is how much a row counted in learning, from 0 to 1. "
-        f"{contents.outlier_removal(findings)}",
+        f"{contents.outlier_removal(findings)} {remarks.weak_evidence(findings)}",
     )
     groups = [f"labeled {label}" for label in findings.labels.tolist()]
     yield _picture(

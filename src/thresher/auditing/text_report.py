@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from thresher.auditing import contents
+from thresher.auditing import contents, remarks
 from thresher.auditing.examination import Findings
 from thresher.auditing.table_audit import Audit
 from thresher.rendering.text import Column, format_columns
@@ -27,28 +27,30 @@ def describe_learning(audit: Audit) -> str:
         _noise_rate(audit),
         _features(found),
         _held_out(found),
-        _wrapped(contents.outlier_removal(found)),
+        _wrapped(f"{contents.outlier_removal(found)} {remarks.weak_evidence(found)}".strip()),
         _wrapped(audit.about_rows),
-        *_suspects(audit, with_ids=True),
+        *_suspects(audit),
         _proof(found),
     ]
     return _joined(parts)
 
 
-def describe_audit(audit: Audit, *, with_ids: bool) -> str:
+def describe_audit(audit: Audit, *, is_written: bool) -> str:
     """What `thresher audit` prints: the verdict, the suspects, why they are suspicious, the proof.
 
-    The ids of all suspects are listed unless they are written to a file.
+    It ends with how to get all rows, unless they are written to a file or all suspects are shown.
     """
     found = audit.findings
     parts = [
         _table(found),
         "\n".join(map(_wrapped, audit.sentences())),
-        *_suspects(audit, with_ids=with_ids),
+        *_suspects(audit),
         _data_errors(audit),
         _groups(audit),
         _repeated(audit),
+        _model_of_the_audit(found),
         _proof(found),
+        "" if is_written else _how_to_get_all(audit),
     ]
     return _joined(parts)
 
@@ -87,16 +89,30 @@ def _features(findings: Findings) -> str:
             f"{head} Coefficients for scaled columns, and per unit:",
             _shown(contents.features_table(findings), MAX_FEATURES, n_used),
             f"  intercept: {float(findings.classifier.intercept_[0]):+.4g}",
+            *filter(None, [_wrapped(remarks.fewer_features(findings))]),
         ]
     )
+
+
+def _error(findings: Findings) -> str:
+    point = findings.chosen
+    return (
+        f"{point.error:.1%} ± {point.standard_error:.1%} "
+        f"({findings.classifier.cv}-fold cross-validation, rows weighted by trust)"
+    )
+
+
+def _model_of_the_audit(findings: Findings) -> str:
+    error = f"Held-out error of the model that is learned from trusted rows: {_error(findings)}."
+    return _wrapped(f"{error} {remarks.larger_error(findings)}".strip())
 
 
 def _held_out(findings: Findings) -> str:
     point, path = findings.chosen, findings.classifier.path_
     lines = [
-        f"Held-out error: {point.error:.1%} ± {point.standard_error:.1%} "
-        f"({findings.classifier.cv}-fold cross-validation, rows weighted by trust)",
+        f"Held-out error: {_error(findings)}",
         f"Balanced held-out error: {point.balanced_error:.1%} (mean of both classes)",
+        *filter(None, [_wrapped(remarks.larger_error(findings))]),
         _wrapped(contents.final_model(findings)),
     ]
     if len(path) > 1:
@@ -111,18 +127,23 @@ def _held_out(findings: Findings) -> str:
 # -- the rows ----------------------------------------------------------------------------------
 
 
-def _suspects(audit: Audit, *, with_ids: bool) -> Iterator[str]:
-    """The first suspects, and the ids of all for other programs; nothing without any."""
-    distinct, places = audit.distinct_suspects, audit.suspicions.suspects
+def _suspects(audit: Audit) -> Iterator[str]:
+    """The first suspects of every kind, and the ids of all for other programs; none without any."""
+    places = audit.suspicions.suspects
     if not places.size:
         return
-    shown = _shown(contents.suspicious_rows_table(audit, distinct[:MAX_ROWS]))
-    notes = contents.about_suspicious_rows(audit, MAX_ROWS)
-    lines = [_wrapped(note, indent="  ", first="  ") for note in notes]
+    shown = _shown(contents.suspicious_rows_table(audit, remarks.shown_suspects(audit, MAX_ROWS)))
+    notes = [*contents.about_suspicious_rows(audit, MAX_ROWS), *remarks.meanings(audit)]
+    lines = [_wrapped(note, indent="    ", first="  ") for note in notes]
     yield "\n".join(["The most suspicious rows:", shown, *lines])
-    if with_ids:
-        ids = some(map(visible, audit.findings.table.ids[places].tolist()), limit=MAX_IDS)
-        yield _wrapped(f"Their ids, most suspicious first: {ids}", indent="  ")
+    ids = some(map(visible, audit.findings.table.ids[places].tolist()), limit=MAX_IDS)
+    yield _wrapped(f"Their ids, most suspicious first: {ids}", indent="  ")
+
+
+def _how_to_get_all(audit: Audit) -> str:
+    if audit.distinct_suspects.size <= MAX_ROWS:
+        return ""
+    return "--out ROWS.csv writes what is known about every row."
 
 
 def _data_errors(audit: Audit) -> str:

@@ -99,7 +99,7 @@ def _audit(options: argparse.Namespace) -> None:
     if options.clean is not None:
         form = _text_format(options)
         copy_rows(options.file, audit.is_kept, options.clean, text_format=form)
-    text = describe_audit(audit, with_ids=options.out is None)
+    text = describe_audit(audit, is_written=options.out is not None)
     _finish(audit, options, f"{text}{said}", "Rows")
 
 
