@@ -25,7 +25,7 @@ from thresher.auditing.duplicates import counts_of, equal_rows, repeated
 from thresher.auditing.examination import Findings
 from thresher.auditing.frames import FrameMaker, rows_of, table_in_memory
 from thresher.auditing.suspects import Group, Places, find_groups
-from thresher.auditing.verdict import SUSPECT, Suspicions, weigh
+from thresher.auditing.verdict import MOST_ERROR, SUSPECT, Suspicions, weigh
 from thresher.estimators import NoiseRate
 from thresher.estimators.adversary import most_planted
 from thresher.rendering.text import plain_number
@@ -397,10 +397,14 @@ def audit_table(
 
 
 def _may_have_missed(found: Audit) -> bool:
-    """Whether rows stand out, but none is named, and the estimated noise rate was small."""
-    classifier = found.findings.classifier
+    """Whether rows stand out, but none is named, and the estimated noise rate was small.
+
+    If even the best model errs often, honest rows would look wrong to one that distrusts more.
+    """
     is_small = found.assumed is None and found.findings.chosen.noise_rate < SECOND_LOOK
-    return is_small and bool(classifier.evidence_.stands_out) and not found.n_wrong_labels
+    stands_out = bool(found.findings.classifier.evidence_.stands_out)
+    is_good = min(view.error for view in found.views) < MOST_ERROR
+    return is_small and stands_out and is_good and not found.n_wrong_labels
 
 
 def _look_at(
