@@ -147,6 +147,7 @@ def test_labels_votes_and_model_are_exported_and_the_model_predicts(mail, type_k
         seen = type_keys(mail, f"{keys} q").stdout
     done = call_cli("label export s --labels l.csv --votes v.csv --model m.json", mail)
     assert (done.returncode, done.stderr) == (0, "")
+    assert "Warning: the model has learned from only 12 labels (ham: " in done.stdout
     assert len((mail / "l.csv").read_text().splitlines()) == 13
     assert len((mail / "v.csv").read_text().splitlines()) == 13
     done = call_cli("predict m.json mail.csv --label label --out p.csv", mail)

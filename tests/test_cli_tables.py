@@ -200,8 +200,9 @@ def test_the_largest_number_of_planted_rows_is_whole_and_has_its_own_share(folde
 
 def test_the_cleaned_file_has_the_lines_of_all_rows_but_the_suspects(folder, call_cli):
     done = call_cli(f"audit mail.csv {OPTIONS} --out rows.csv --clean cleaned.csv", folder)
-    assert done.stdout.endswith("Rows: rows.csv\nCleaned: cleaned.csv\n")
     kept = [float(line["suspicion"]) < 0.5 for line in lines_of(folder / "rows.csv")]
+    counts = f"({sum(kept)} rows kept, {440 - sum(kept)} dropped)"
+    assert done.stdout.endswith(f"Rows: rows.csv\nCleaned: cleaned.csv {counts}\n")
     head, *lines = (folder / "mail.csv").read_text().splitlines()
     expected = [head, *(line for line, is_kept in zip(lines, kept) if is_kept)]
     assert (folder / "cleaned.csv").read_text().splitlines() == expected
@@ -268,6 +269,7 @@ def test_the_label_of_training_is_compared_where_the_file_still_has_it(with_mode
     text = (with_model / "new.csv").read_text()
     (with_model / "new.csv").write_text(text.replace(",yes\n", ",\n", 1))
     printed = call_cli(asked, with_model).stdout
+    assert "The file has no label (column 'answer') in 1 row; the first is row " in printed
     assert "; column 'answer' is ignored: some of its cells are not 'no' or 'yes'\n" in printed
     (with_model / "new.csv").write_text(text.replace(",yes\n", ",maybe\n"))
     done = call_cli(asked, with_model)
@@ -292,6 +294,20 @@ def test_true_labels_are_compared_by_value(truth, folder, call_cli, table):
             load_model(folder / "model.json").predict(table.X) != as_numbers.astype(int)
         )
         assert f"error {error:.2%}" in done.stdout
+
+
+def test_a_feature_of_the_model_cannot_be_the_label(with_model, call_cli):
+    done = call_cli("predict model.json new.csv --label f0 --out p.csv", with_model)
+    assert "cannot have 'f0' as its label: it is a feature of the model" in done.stderr
+
+
+def test_the_score_and_the_ids_are_explained(folder, call_cli):
+    call_cli("learn mail.csv --noise-rate 0.1 --sparsity 2 --out model.json", folder)
+    asked = "predict model.json mail.csv --out p.csv"
+    done = call_cli(asked, folder)
+    assert "\nPredictions: p.csv (a score above 0 means 'yes')\n" in done.stdout
+    assert done.stdout.endswith(" To name them by 'id', pass --id-column id.\n")
+    assert "To name" not in call_cli(f"{asked} --id-column id", folder).stdout
 
 
 def test_words_may_differ_in_case(with_model, call_cli):
@@ -383,8 +399,9 @@ def test_a_model_of_complete_numbers_predicts_rows_with_missing_cells(with_model
 
 MISUSE = {
     "learn": "arguments are required: FILE",
-    "learn mail.csv --noise-rate 0.7": "noise_rate must be at least 0 and below 0.5, got 0.7",
-    "learn mail.csv --noise-rate nan": "noise_rate must be",
+    "learn mail.csv --noise-rate 0.7": "--noise-rate: the value must be at least 0 and below",
+    "learn mail.csv --noise-rate 10": "below 0.5, got 10; did you mean 0.1 (10%)?",
+    "learn mail.csv --noise-rate nan": "--noise-rate: the value must be",
     "learn mail.csv --noise-rate x": "must be a number such as 0.05, got 'x'",
     "learn mail.csv --sparsity 0": "must be 'auto', 'all' or integers ≥ 1, got '0'",
     "learn mail.csv --sparsity 2,3": "use --choose for several",
@@ -405,6 +422,8 @@ MISUSE = {
     "predict model.json": "arguments are required: FILE, --out",
     "predict model.json mail.csv --out -": "--out: cannot be standard output; name a file",
     "predict model.json mail.csv --out mail.csv": "--out would overwrite the input mail.csv",
+    "predict mail.csv m.json --out p.csv": "comes first: 'thresher predict m.json mail.csv --out",
+    "predict mail.csv mail.csv --out p.csv": "mail.csv is a table, not a model; the model comes",
 }
 
 
@@ -421,9 +440,9 @@ def test_misuse_is_one_line_with_the_reason_and_exit_code_2(arguments, folder, c
 
 
 FAILURES = {
-    "learn no.csv": "tables in its folder: clash.csv, empty.csv",
+    "learn no.csv": "tables in its folder: clash.csv, empty.csv, few.csv, gaps.csv, mail.csv",
     "learn mail.csv --strict": "'id'",  # a text column
-    "learn mail.csv --id-column id --label f0": "distinct labels",
+    "learn mail.csv --id-column id --label f0": "compare it with a threshold first (f0 > ",
     "learn mail.csv --id-column id --label answr": "did you mean 'answer'",
     "learn mail.csv --id-column idd": "did you mean 'id'",
     "learn gaps.csv --strict": "'a' (2), 'b' (1)",
@@ -435,7 +454,7 @@ FAILURES = {
     "learn .": "error: . is a folder without Parquet or Arrow files (.parquet",
     "learn notes.doc": "supported: .csv",
     "predict no.json mail.csv --out p.csv": "no.json",
-    "predict mail.csv mail.csv --out p.csv": "cannot read mail.csv (not valid JSON",
+    "predict notes.doc mail.csv --out p.csv": "cannot read notes.doc (not valid JSON",
     "predict . mail.csv --out p.csv": "it is a folder",
 }
 FILES = {
@@ -444,6 +463,7 @@ FILES = {
     "few.csv": "a,y\n1,0\n2,0\n3,0\n3,1\n",
     "empty.csv": "",
     "notes.doc": "hello",
+    "log.txt": "no table",
     "nothing.csv": "a,b,y\n,u,0\n,u,1\n,u,1\n",
     "clash.csv": "a,a is missing,y\n1,0,0\n,1,1\n2,3,1\n",
 }

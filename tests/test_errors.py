@@ -213,7 +213,7 @@ CASES = {
     "part of a pool": Case(
         errors.UnreadablePart,
         _unreadable_part,
-        ("part-001.parquet", "was not found", "open the pool anew"),
+        ("part-001.parquet", "was not found", "move it out of the folder"),
     ),
     "adversary": Case(
         errors.AdversaryError,

@@ -184,7 +184,8 @@ class UnreadablePart(ThresherError):
     Examples
     --------
     >>> print(UnreadablePart("mail/part-3.parquet", "row group 7", "is truncated"))
-    mail/part-3.parquet, row group 7: is truncated; write it again and open the pool anew
+    mail/part-3.parquet, row group 7: is truncated; write it again or move it out of the folder
+    (subfolders are read as well), then start over
     """
 
     def __init__(
@@ -192,7 +193,8 @@ class UnreadablePart(ThresherError):
         path: str | Path,
         part: str,
         problem: str,
-        advice: str = "write it again and open the pool anew",
+        advice: str = "write it again or move it out of the folder (subfolders are read as well), "
+        "then start over",
     ) -> None:
         where = f"{path}, {part}:" if part else f"{path}"
         super().__init__(f"{where} {problem}; {advice}")

@@ -95,7 +95,8 @@ def check_noise_rate(value: object, name: str = "noise_rate") -> float:
     """
     rate = check_number(value, name)
     if not 0 <= rate < 0.5:
-        raise ValueError(f"{name} must be at least 0 and below 0.5, got {rate}")
+        meant = f"; did you mean {rate / 100:.4g} ({rate:g}%)?" if 1 <= rate < 50 else ""
+        raise ValueError(f"{name} must be at least 0 and below 0.5, got {rate:g}{meant}")
     return rate
 
 

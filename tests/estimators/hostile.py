@@ -241,11 +241,15 @@ SPARSE = [
 LABELS = [
     Case("one class", labels=np.ones(N_ROWS), error="only one class is present"),
     Case("three classes", labels=np.arange(N_ROWS) % 3, error="3 distinct labels"),
-    Case("a label NaN", labels=np.where(np.arange(60) == 9, np.nan, Y), error="y contains NaN"),
+    Case(
+        "a label NaN",
+        labels=np.where(np.arange(60) == 9, np.nan, Y),
+        error=r"NaN: y\[9\] is",
+    ),
     Case("labels of measurements", labels=X[:, 0], error="Unknown label type: continuous"),
     Case("too few labels", labels=Y[1:], error="inconsistent numbers of samples"),
     Case("labels in two columns", labels=np.c_[Y, Y], error="y should be a 1d array"),
-    Case("text and None", labels=np.array(["a", None] * 30, dtype=object), error="y "),
+    Case("text and None", labels=np.array(["a", None] * 30, dtype=object), error=r"y\[1\] is miss"),
     Case("one row of the other class", labels=np.where(np.arange(60) == 9, 1, 0)),
     Case("labels that contradict", lambda: np.repeat(X[:30], 2, axis=0), labels=[0, 1] * 30),
     Case("labels by chance", labels=RNG.integers(0, 2, N_ROWS)),

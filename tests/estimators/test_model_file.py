@@ -19,10 +19,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.pipeline import make_pipeline
 
 from estimators.saved import CONTENT, KINDS, NEW, ROWS, SIGNS, TEXT, fitted, load_text, text_with
 from estimators.small import QUICK
-from thresher import HalfspaceClassifierCV
+from thresher import HalfspaceClassifier, HalfspaceClassifierCV
 from thresher.errors import DamagedFile
 from thresher.estimators import load_model, model_file, save_model
 from thresher.estimators.columns import NARROWEST
@@ -30,7 +31,7 @@ from thresher.estimators.columns import NARROWEST
 
 def reloaded(model: Any, folder: Path) -> Any:
     """The model after a stay in a file."""
-    save_model(model.to_model(), folder / "model.json")
+    save_model(model, folder / "model.json")
     return load_model(folder / "model.json")
 
 
@@ -74,11 +75,6 @@ def test_names_and_provenance_are_kept(tmp_path: Path) -> None:
 def test_the_chosen_model_of_a_cross_validation_can_be_saved(tmp_path: Path) -> None:
     model = HalfspaceClassifierCV((2, 3), cv=2, schedule=QUICK, random_state=0).fit(ROWS, SIGNS)
     assert np.array_equal(reloaded(model, tmp_path).predict(NEW), model.predict(NEW))
-
-
-def test_an_estimator_in_place_of_its_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match=r"got HalfspaceClassifier; pass classifier\.to_model"):
-        save_model(fitted(), tmp_path / "model.json")
 
 
 def test_a_table_of_another_width_is_refused(tmp_path: Path) -> None:
@@ -307,3 +303,18 @@ def test_the_module_names_nothing_that_unpickles_or_evaluates() -> None:
     }
     assert "json" in names
     assert not names & {"pickle", "marshal", "shelve", "joblib", "eval", "exec", "compile"}
+
+
+def test_a_model_is_short_on_the_screen(tmp_path: Path) -> None:
+    model = fitted()
+    shown = repr(reloaded(model, tmp_path))
+    assert shown == repr(model.to_model())
+    assert shown.startswith(f"HalfspaceModel({model.support_.size} of 6 features, classes [")
+    assert shown.endswith(f"trained on {len(ROWS):,} rows)")
+
+
+@pytest.mark.parametrize("other", [make_pipeline(HalfspaceClassifier()), None])
+def test_what_is_not_a_halfspace_is_not_saved(other: Any, tmp_path: Path) -> None:
+    kind = type(other).__name__
+    with pytest.raises(TypeError, match=f"got {kind}; save other estimators with joblib"):
+        save_model(other, tmp_path / "model.json")

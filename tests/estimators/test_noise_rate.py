@@ -124,3 +124,12 @@ def test_trust_for_other_classifiers_needs_no_noise_rate():
     model = TrustedClassifier(noise_rate=None, random_state=0).fit(X, y)
     assert model.filter_.noise_rate_ == estimate_noise_rate(X, y).high
     assert model.row_weights_[:40].max() < 0.1
+
+
+def test_missing_cells_are_refused_in_its_own_name():
+    X, y = table()
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match=r"= nan\. estimate_noise_rate does not") as caught:
+        estimate_noise_rate(X, y)
+    assert "thresher.audit(X, y).noise_rate" in str(caught.value)
+    assert "HalfspaceClassifier" not in str(caught.value)

@@ -177,5 +177,6 @@ def test_only_complete_columns_can_be_converted() -> None:
     complete = TablePreparation.for_frame(table[["size", "city", "nr"]]).for_complete_cells()
     assert complete.transform(np.array([[1.5, "Ulm"]], dtype=object)).tolist() == [[1.5, 0, 0, 1]]
     for name, what in {"age": "missing cells", "note": "words", "visits": "missing"}.items():
-        with pytest.raises(ValueError, match=f"no converter for the {what}.*column '{name}'"):
+        words = f"no converter for the {what}.*column '{name}'.*without its preparation"
+        with pytest.raises(ValueError, match=words):
             TablePreparation.for_frame(table[[name]]).for_complete_cells()

@@ -167,7 +167,7 @@ def _export(options: argparse.Namespace) -> None:
     Example: thresher label export cells --labels labels.csv --model cells.json
     """
     from thresher.label_sessions import LabelSession
-    from thresher.label_sessions.exchange import write_labels, write_votes
+    from thresher.label_sessions.exchange import few_labels, write_labels, write_votes
     from thresher.label_sessions.opening import read_folder
 
     if not (options.labels or options.votes or options.model):
@@ -183,6 +183,8 @@ def _export(options: argparse.Namespace) -> None:
         with LabelSession.open(options.session) as session:
             session.save_model(options.model)
         say(f"Model: {visible(options.model)}")
+        if remark := few_labels(state.labels.values()):
+            say(f"Warning: {remark}.")
 
 
 def _add_import_options(parser: argparse.ArgumentParser) -> None:

@@ -1,16 +1,17 @@
 """`thresher learn`, `audit` and `predict`: the verbs that work on a table of yours."""
 
 import argparse
+import shlex
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thresher.cli.values import choices, new_file_ending_in, noise_rate, separator, whole_number
 from thresher.cli.verb import Misuse, Verb, chosen, refusing_misuse
-from thresher.errors import ThresherError
+from thresher.errors import DamagedFile, ThresherError
 from thresher.memory import return_arrays_at_once
 from thresher.rendering.text import say
-from thresher.wording import visible
+from thresher.wording import count, visible
 
 if TYPE_CHECKING:
     from thresher.auditing import Audit
@@ -165,9 +166,13 @@ def _finish(audit: "Audit", options: argparse.Namespace, text: str, kind: str) -
         "Cleaned": getattr(options, "clean", None),
         "Report": options.report,
     }
-    written = [f"{name}: {visible(path)}" for name, path in files.items() if path is not None]
-    if written:
-        say("\n".join(["", *written]))
+    said = {name: f"{name}: {visible(path)}" for name, path in files.items() if path is not None}
+    if "Cleaned" in said:
+        n_kept = int(audit.is_kept.sum())
+        n_dropped = audit.is_kept.size - n_kept
+        said["Cleaned"] += f" ({count(n_kept, 'row')} kept, {n_dropped:,} dropped)"
+    if said:
+        say("\n".join(["", *said.values()]))
 
 
 def _refuse_to_overwrite(source: Path, **written: Path | None) -> None:
@@ -190,7 +195,8 @@ def _add_predict_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=f"table with the model's features; {FORMATS}",
     )
-    content, kind = "write the id, score and prediction of each row", new_file_ending_in(".csv")
+    content = "write id, score (above 0: second label) and prediction"
+    kind = new_file_ending_in(".csv")
     add("--out", type=kind, required=True, metavar="PREDICTIONS.csv", help=content)
     add("--id-column", metavar="COLUMN", help=ID_HELP)
     add("--label", metavar="COLUMN", help="column of true labels, to print the error rate")
@@ -206,17 +212,38 @@ def _predict(options: argparse.Namespace) -> None:
     Example: thresher predict model.json thresher-demo/clean.csv --out answers.csv
     """
     from thresher.auditing.predictions import predict_file
-    from thresher.estimators import load_model  # here, so that --help stays quick
+    from thresher.estimators import load_model
+    from thresher.preparation import IDS  # here, so that --help stays quick
 
     _refuse_to_overwrite(options.file, out=options.out)
     if not options.model.exists():
         learn = "thresher learn FILE --out MODEL.json"
         raise ThresherError(f"{options.model}: no such model file; write one with '{learn}'")
-    model = load_model(options.model)
+    try:
+        model = load_model(options.model)
+    except DamagedFile:
+        _refuse_swapped(options)
+        raise
     how = chosen(options, ("id_column", "label", "proba", "raw_csv"))
     form = _text_format(options)
     say(predict_file(model, options.file, options.out, text_format=form, **how))
-    say(f"Predictions: {visible(options.out)}")
+    second = visible(repr(model.classes[1]))
+    say(f"Predictions: {visible(options.out)} (a score above 0 means {second})")
+    left_out = () if model.preparation is None else model.preparation.left_out
+    ids = [column.name for column in left_out if column.reason == IDS]
+    if ids and options.id_column is None:
+        how_to = f"pass --id-column {shlex.quote(ids[0])}"
+        say(f"Rows are numbered from 0. To name them by {ids[0]!r}, {how_to}.")
+
+
+def _refuse_swapped(options: argparse.Namespace) -> None:
+    """Raise `Misuse` if the first file is not a model, but looks like a table."""
+    from thresher.table_files.reading import READERS
+
+    if options.model.name.lower().endswith(tuple(READERS)):
+        first = options.file if options.file.suffix.lower() == ".json" else "MODEL.json"
+        right = f"thresher predict {first} {options.model} --out {options.out}"
+        raise Misuse(f"{options.model} is a table, not a model; the model comes first: '{right}'")
 
 
 LEARN = Verb("learn", lambda parser: _add_table_options(parser, "MODEL.json", "the model"), _learn)

@@ -36,7 +36,7 @@ def noise_rate(text: str) -> float:
         rate = float(text)
     except ValueError as error:
         raise ArgumentTypeError(f"must be a number such as 0.05, got {text!r}") from error
-    return check_noise_rate(rate)
+    return check_noise_rate(rate, "the value")
 
 
 NAMED = ("auto", "all")  # numbers of features with a name

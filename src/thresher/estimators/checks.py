@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from thresher.arrays import DeviceRows, is_foreign, to_host
+from thresher.estimators.missing_values import MissingCells, refuse_missing_labels
 from thresher.learning import PracticalSchedule
 from thresher.validation import (
     FloatArray,
@@ -198,7 +199,12 @@ def check_table_where_it_is(estimator: Any, X: Any, y: Any) -> tuple[Rows, Any]:
 def check_training_table(estimator: Any, X: Any, y: Any) -> tuple[Rows, Any]:
     """Finite rows, dense or CSR, and one label per row; sets the estimator's `n_features_in_`."""
     refuse_masked(y, "y")
-    rows, labels = _validated(estimator, X, y=y)
+    try:
+        rows, labels = _validated(estimator, X, y=y)
+    except ValueError as error:
+        if "contains NaN" in str(error):
+            refuse_missing_labels(y)
+        raise
     return _finite(rows, X, estimator), labels
 
 
@@ -265,6 +271,7 @@ def check_two_classes(y: Any) -> tuple[Any, FloatArray]:
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
     except TypeError as error:
+        refuse_missing_labels(y)
         raise TypeError(f"y must hold the labels of two classes: {error}") from error
     if kind not in ("binary", "unknown"):
         first = classes.tolist()[0]
@@ -370,12 +377,15 @@ def _finite(rows: Rows, X: Any, estimator: Any) -> Rows:
     i, j = nonfinite_places(rows)
     if not i.size:
         return rows
-    raise ValueError(
+    found = (
         f"Input X contains NaN or infinity in {count(j.size, 'cell')}; by column: "
-        f"{_summary(j, X)}; the first is X[{i[0]}, {j[0]}] = {rows[i[0], j[0]]}. "
-        f"{type(estimator).__name__} does not accept missing values. Fill them in: "
-        "make_pipeline(SimpleImputer(strategy='median', add_indicator=True), "
-        f"{type(estimator).__name__}())"
+        f"{_summary(j, X)}; the first is X[{i[0]}, {j[0]}] = {rows[i[0], j[0]]}"
+    )
+    name = type(estimator).__name__
+    raise MissingCells(
+        found,
+        f"{name} does not accept missing values. Fill them in: "
+        f"make_pipeline(SimpleImputer(strategy='median', add_indicator=True), {name}())",
     )
 
 

@@ -15,11 +15,12 @@ from thresher.learning import PhaseOutcome
 from thresher.oracles import LargePool
 from thresher.preparation import TablePreparation, columns_of
 from thresher.validation import FloatArray, check_rows
+from thresher.wording import count
 
 Label = str | int | float | bool
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HalfspaceModel:
     """A fitted model: what is needed for predictions, and a record of how it was fitted.
 
@@ -50,6 +51,8 @@ class HalfspaceModel:
     ...     provenance={}, certificates=[])
     >>> model.predict([[0.0, 10.0, 0.0], [0.0, 12.0, 0.0]])
     array(['no', 'yes'], dtype='<U3')
+    >>> model
+    HalfspaceModel(1 of 3 features, classes ['no', 'yes'])
     """
 
     n_features: int
@@ -85,6 +88,15 @@ class HalfspaceModel:
             certificates=[_certificate(outcome) for outcome in classifier.phases_],
             probability_slope=classifier.probability_slope_,
         )
+
+    def __repr__(self) -> str:
+        used = f"{self.support.size:,} of {count(self.n_features, 'feature')}"
+        parts = [used, f"classes {self.classes}"]
+        given = self.provenance.get("parameters", {})
+        parts += [f"{n}={given[n]!r}" for n in ("sparsity", "noise_rate") if n in given]
+        if "n_rows" in self.provenance:
+            parts.append(f"trained on {count(self.provenance['n_rows'], 'row')}")
+        return f"HalfspaceModel({', '.join(parts)})"
 
     # -- predictions -------------------------------------------------------------------------
 

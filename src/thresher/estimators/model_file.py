@@ -34,11 +34,17 @@ LARGEST_SCORE = 1e307  # sums on the way to it stay finite, whatever their order
 _REFUSED = (ValueError, TypeError, KeyError, RecursionError, OverflowError)
 
 
-def save_model(model: HalfspaceModel, path: str | Path) -> None:
+def save_model(model: Any, path: str | Path) -> None:
     """Write a model to a JSON file, atomically: an interrupt leaves the old file or the new one.
+
+    Parameters
+    ----------
+    model : a `HalfspaceModel`, or a fitted classifier that has `to_model`
+    path : of the file
 
     Raises
     ------
+    TypeError : it is another kind of model, such as a pipeline
     ValueError : `load_model` would refuse the file, for example because feature names are repeated
 
     Examples
@@ -53,7 +59,17 @@ def save_model(model: HalfspaceModel, path: str | Path) -> None:
     ...     load_model(f"{folder}/model.json").predict([[0.0, 4.0], [0.0, 6.0]])
     array([0, 1])
     """
-    write_text(path, _text_of(model))
+    write_text(path, _text_of(_model_to_save(model)))
+
+
+def _model_to_save(model: Any) -> HalfspaceModel:
+    found = model.to_model() if hasattr(model, "to_model") else model
+    if isinstance(found, HalfspaceModel):
+        return found
+    raise TypeError(
+        "model must be a HalfspaceModel or a fitted HalfspaceClassifier, got "
+        f"{type(model).__name__}; save other estimators with joblib.dump"
+    )
 
 
 def check_savable(
@@ -89,22 +105,15 @@ def check_savable(
 
 def _text_of(model: HalfspaceModel) -> str:
     """The content of its file, which can be read again."""
-    preparation = getattr(model, "preparation", None)
-    try:
-        content: dict[str, Any] = {"format": FORMAT, "version": _version_of(model)}
-        values = asdict(replace(model, preparation=None))
-    except (AttributeError, TypeError) as error:
-        kind = type(model).__name__
-        message = f"model must be a HalfspaceModel, got {kind}; pass classifier.to_model()"
-        raise TypeError(message) from error
-    for name, value in values.items():
+    content: dict[str, Any] = {"format": FORMAT, "version": _version_of(model)}
+    for name, value in asdict(replace(model, preparation=None)).items():
         content[name] = value.tolist() if isinstance(value, np.ndarray) else value
     content["reach"] = None if math.isinf(model.reach) else model.reach
     del content["preparation"]
     if model.probability_slope is None:
         del content["probability_slope"]
-    if preparation is not None:
-        content["preparation"] = preparation_record(preparation)
+    if model.preparation is not None:
+        content["preparation"] = preparation_record(model.preparation)
     try:
         text = json.dumps(content, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
         _model_in(text.encode())

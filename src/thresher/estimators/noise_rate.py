@@ -4,6 +4,7 @@ from typing import Any
 
 from thresher.estimators.contradictions import NoiseRate
 from thresher.estimators.halfspace import HalfspaceClassifier
+from thresher.estimators.missing_values import MissingCells
 
 
 def estimate_noise_rate(X: Any, y: Any, *, random_state: Any = 0) -> NoiseRate:
@@ -17,7 +18,7 @@ def estimate_noise_rate(X: Any, y: Any, *, random_state: Any = 0) -> NoiseRate:
 
     Parameters
     ----------
-    X, y : the table, as in `HalfspaceClassifier.fit`
+    X, y : the table, as in `HalfspaceClassifier.fit`; `thresher.audit` also takes missing values
     random_state : as in `HalfspaceClassifier`
 
     Returns
@@ -40,4 +41,10 @@ def estimate_noise_rate(X: Any, y: Any, *, random_state: Any = 0) -> NoiseRate:
     >>> round(found.estimate, 2), found.low < 0.1 < found.high
     (0.1, True)
     """
-    return NoiseRate.seen_by(HalfspaceClassifier(random_state=random_state), X, y)
+    try:
+        return NoiseRate.seen_by(HalfspaceClassifier(random_state=random_state), X, y)
+    except MissingCells as error:
+        raise ValueError(
+            f"{error.args[0]}. estimate_noise_rate does not accept missing values. Fill them in "
+            "with a SimpleImputer, or use thresher.audit(X, y).noise_rate, which accepts them"
+        ) from None

@@ -1,6 +1,7 @@
 """Labels and votes as CSV files, out and in."""
 
 import csv
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +11,11 @@ from thresher.errors import UnreadableTable
 from thresher.estimators.model import Label
 from thresher.files import inert, write_csv
 from thresher.label_sessions.state import RowId, SessionState
-from thresher.wording import nearest, one_line, quoted
+from thresher.wording import count, nearest, one_line, quoted
 
 LABEL_COLUMNS = ("row_id", "label", "source", "n_votes", "random")
 VOTE_COLUMNS = ("row_id", "annotator", "label", "at", "comment")
+FEW, FEW_OF_CLASS = 20, 5  # labels; a model of fewer is not worth much
 LONGEST = 2**20  # characters of a cell
 
 
@@ -38,6 +40,25 @@ class Imported:
         same = sum(known.get(row) == label for row, label in labels.items())
         shared = len(labels.keys() & known.keys())
         return cls(n_new=len(labels) - shared, n_changed=shared - same, n_known=same)
+
+
+def few_labels(labels: Iterable[Label]) -> str | None:
+    """What to be wary of in a model of these labels; None if there are enough of each class.
+
+    Examples
+    --------
+    >>> few_labels(["ham", "ham", "ham", "spam"])
+    'the model has learned from only 4 labels (ham: 3, spam: 1), so expect many wrong predictions;
+    label at least 20 rows, 5 of each class'
+    """
+    counts = Counter(labels)
+    if counts.total() >= FEW and min(counts.values()) >= FEW_OF_CLASS:
+        return None
+    counted = ", ".join(f"{_text(label)}: {n:,}" for label, n in sorted(counts.items()))
+    return (
+        f"the model has learned from only {count(counts.total(), 'label')} ({counted}), so expect "
+        f"many wrong predictions; label at least {FEW} rows, {FEW_OF_CLASS} of each class"
+    )
 
 
 def write_labels(path: str | Path, state: SessionState, *, raw_csv: bool = False) -> int:

@@ -234,12 +234,19 @@ class TablePreparation:
         ValueError : a column needs what converters do not know or, worse, silently drop
         """
         for column in self.columns:
+            what = None
             if isinstance(column, Words):
-                raise ValueError(f"no converter for the words of column {column.name!r}")
-            if isinstance(column, Categories) and column.rare:
-                raise ValueError(f"no converter for the rare categories of column {column.name!r}")
-            if isinstance(column, Numbers) and column.has_gaps:
-                raise ValueError(f"no converter for the missing cells of column {column.name!r}")
+                what = "words"
+            elif isinstance(column, Categories) and column.rare:
+                what = "rare categories"
+            elif isinstance(column, Numbers) and column.has_gaps:
+                what = "missing cells"
+            if what is not None:
+                raise ValueError(
+                    f"no converter for the {what} of column {column.name!r}. Convert the model "
+                    "without its preparation, dataclasses.replace(model, preparation=None), and "
+                    "prepare the rows with the steps of model.preparation.to_sklearn()"
+                )
         return self._fitted(self._transformers("passthrough"))
 
     def _fitted(self, transformers: list[tuple[str, Any, Any]]) -> ColumnTransformer:

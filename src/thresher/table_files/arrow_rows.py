@@ -55,6 +55,7 @@ def table_from_arrow(
             found = prepare_batches(file, path, request, preparation)
     except Refusal as refusal:
         raise UnreadableTable(path, refusal.problem, advice=refusal.advice) from refusal
+    found = replace(found, remarks=())  # about a part of the rows
     return found if request.id_column is not None else replace(found, ids=row_numbers)
 
 

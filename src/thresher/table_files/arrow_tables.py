@@ -85,7 +85,7 @@ def _read(file: BatchFile) -> LabeledTable:
     names = [feature.name for feature in features]
     refuse_bad_numbers(X, names, file.place)
     arrow().default_memory_pool().release_unused()  # which it would keep for later files
-    return LabeledTable(X, y, names, ids, roles.label)
+    return LabeledTable(X, y, names, ids, roles.label, remarks=survey.remarks)
 
 
 def _expected(roles: Roles, wanted: list[Feature] | None) -> list[ColumnSummary]:
@@ -106,6 +106,7 @@ class Survey:
         self._kept: dict[str, list[Any]] = {
             name: [] for name in (roles.label, roles.id_column) if name is not None
         }
+        self.remarks: tuple[str, ...] = ()  # why labels that are not required are unusable
         self.n_rows = self._n_bytes_kept = 0
         _require_room(file.n_rows or 0, width)
         names = [*(column.name for column in columns), *self._kept]
@@ -134,9 +135,10 @@ class Survey:
         try:
             y = labels_of(self.roles.label, self._whole(self.roles.label), self.file.place)
             refuse_other_than_two(y, self.roles.label, self.file.request)
-        except Refusal:
+        except Refusal as refusal:
             if self.file.request.requires_labels:
                 raise
+            self.remarks = (f"The file {refusal.problem}.",)
             return None
         return y
 

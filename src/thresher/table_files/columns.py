@@ -76,6 +76,11 @@ def _label(visible: Sequence[str], request: TableRequest) -> str:
         raise Refusal("has no label column", advice="add one")
     chosen = visible[-1] if label is None else label
     if request.features is not None and chosen in request.features:
+        if label is not None:
+            raise Refusal(
+                f"cannot have {quoted([label])} as its label: it is a feature of the model",
+                advice="name the column of true labels with --label, or omit it",
+            )
         raise Refusal(
             f"has the feature {quoted([chosen])} where the label is expected",
             advice="name the label column with --label",

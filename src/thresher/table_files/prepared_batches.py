@@ -84,7 +84,8 @@ def _as_training(file: BatchFile, preparation: TablePreparation) -> LabeledTable
     rows = preparation.prepare(_raw_columns(file, survey), file.place)
     _refuse_other_contents(rows.filled, survey.n_rows)
     names = preparation.feature_names
-    return LabeledTable(rows.X, y, names, ids, roles.label, preparation, rows.filled)
+    known = (preparation, rows.filled, survey.remarks)
+    return LabeledTable(rows.X, y, names, ids, roles.label, *known)
 
 
 def _survey(file: BatchFile, roles: Roles, columns: Sequence[str]) -> Survey:

@@ -26,6 +26,7 @@ from thresher.table_files.table import (
 from thresher.table_files.text_format import TextFormat, recognized
 from thresher.wording import quoted, some
 
+LONGEST_HEAD = 2**16  # bytes of a first line that are looked at
 Reader: TypeAlias = Callable[[Path, TableRequest], LabeledTable]
 
 BATCH_FILES: dict[str, type[BatchFile]] = {
@@ -201,7 +202,8 @@ def _prepared(
         request = replace(request, text_format=form)
     table = prepare_batches(kind, path, request, preparation)
     unusual = request.text_format.described(kind.usual_separator)
-    return replace(table, remarks=(f"Read with {unusual}.",)) if unusual else table
+    read = (f"Read with {unusual}.",) if unusual else ()
+    return replace(table, remarks=(*read, *table.remarks))
 
 
 def _read(
@@ -271,7 +273,18 @@ def _refuse_other_than_files(path: Path) -> None:
 def _beside(path: Path) -> str:
     if not path.parent.is_dir():
         return f"there is no folder {path.parent}"
-    known = sorted(
-        file.name for file in path.parent.iterdir() if file.name.lower().endswith(tuple(READERS))
-    )
+    known = sorted(file.name for file in path.parent.iterdir() if _may_be_table(file))
     return f"tables in its folder: {some(known, limit=5)}" if known else "check its name and folder"
+
+
+def _may_be_table(path: Path) -> bool:
+    """Whether a file has an extension of tables; a text file also needs columns."""
+    name = path.name.lower()
+    if not name.endswith(".txt"):
+        return name.endswith(tuple(READERS))
+    try:
+        with path.open("rb") as file:
+            first = file.readline(LONGEST_HEAD)
+    except OSError:
+        return False
+    return any(mark in first for mark in b",;\t|")

@@ -22,6 +22,7 @@ Place: TypeAlias = Callable[[int], str]  # where a row, counted from 0, stands i
 
 MAX_FEATURES = 10_000_000  # beyond, an index is a mistake, and the names alone would take a GB
 BYTES_PER_NAME = 70
+MOST_LABELS = 10  # different numbers; more are measurements
 
 
 @dataclass(frozen=True)
@@ -144,12 +145,18 @@ def refuse_other_than_two(labels: NDArray[Any], name: str, request: TableRequest
     values, counts = np.unique(labels, return_counts=True)
     if len(values) == 2 or (len(values) == 1 and request.features is not None):
         return
+    advice = "exactly two are needed: merge or drop labels, or choose another column with --label"
+    if len(values) > MOST_LABELS and np.issubdtype(values.dtype, np.number):
+        threshold = f"{name} > {np.median(labels):.4g}"
+        advice = (
+            "exactly two are needed. To predict whether a number is large, compare it with a "
+            f"threshold first ({threshold}); or choose another column with --label"
+        )
     order = np.argsort(-counts, kind="stable")
     found = [f"{shortened(str(values[i]))!r} ({counts[i]:,})" for i in order]
     raise Refusal(
         f"has {count(len(values), 'distinct label')} in column {name!r}: {some(found, limit=5)}",
-        advice="exactly two are needed: merge or drop labels, or choose another column with "
-        "--label",
+        advice=advice,
     )
 
 

@@ -79,7 +79,7 @@ class DataFile(ABC):
         with self._naming(), self._open_file(self.path) as file:
             footer = self._footer(file)
             if Fingerprint.of(self.path, footer) != self._fingerprint:
-                raise UnreadablePart(self.path, "", CHANGED, "open the pool anew")
+                raise UnreadablePart(self.path, "", CHANGED, "start over")
             yield self._reader(file, footer)
 
     @contextmanager
