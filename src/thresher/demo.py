@@ -176,7 +176,7 @@ def write_files(split: PoisonedSplit, audit: Audit, errors: FloatArray, out: Pat
     program = "thresher" if shutil.which("thresher") else sys.argv[0]
     if program.endswith("__main__.py"):
         program = "python -m thresher"
-    yield f"\nNext: {program} audit {out / 'poisoned.csv'} --noise-rate {FRACTION}"
+    yield f"\nNext: {program} audit {out / 'poisoned.csv'}"
 
 
 def draw(split: PoisonedSplit, audit: Audit, errors: FloatArray, out: Path) -> None:

@@ -66,7 +66,7 @@ def test_boxes_reach_from_the_lower_to_the_upper_bound_per_squared_radius(
         [p.variance_upper / u for p, u in zip(classifier.phases_, unit)],
     )
     np.testing.assert_allclose(
-        markers(display.axes_[0], "lower bound for Algorithm 2"),
+        markers(display.axes_[0], "no allowed weights leave less"),
         [p.optimum_lower / u for p, u in zip(classifier.phases_, unit)],
     )
 

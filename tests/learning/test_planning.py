@@ -133,7 +133,7 @@ def test_a_value_of_the_wrong_type_is_refused_by_name(name: str) -> None:
 def test_a_plan_knows_what_real_pools_needed() -> None:
     lenient, strict = (answer(target_error=e, noise_rate=0.0).pool_labels for e in (0.3, 0.001))
     assert set(lenient.values()) == {50} and set(strict.values()) == {None}
-    assert "real pools, clean: " in str(answer(target_error=0.3, noise_rate=0.0))
+    assert "real pools without planted rows: " in str(answer(target_error=0.3, noise_rate=0.0))
     assert "real pools" not in str(answer(target_error=0.001, noise_rate=0.0))
 
 

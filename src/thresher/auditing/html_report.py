@@ -149,7 +149,7 @@ def _model(audit: Audit) -> Iterable[Html]:
     )
     yield _picture(
         partial(FeaturesDisplay.from_model, model, max_features=MAX_FEATURES),
-        (7.0, 1.7 + 0.3 * max(min(model.support.size, MAX_FEATURES), 4)),
+        (9.0, 1.7 + 0.3 * max(min(model.support.size, MAX_FEATURES), 4)),
         "Bar chart: the coefficients of the features that the model uses",
     )
     summary = element("summary", "All features in the model")
@@ -170,7 +170,7 @@ def _trust(findings: Findings) -> Iterable[Html]:
     groups = [f"labeled {label}" for label in findings.labels.tolist()]
     yield _picture(
         partial(TrustDisplay.from_estimator, findings.classifier, groups=groups),
-        (5.0, 4.0),
+        (5.7, 4.0),
         "Histogram: trust in the rows",
         "Bar chart: weight that rows lost in each phase",
     )
@@ -184,7 +184,7 @@ def _phases(findings: Findings) -> Iterable[Html]:
     )
     yield _picture(
         partial(PhasesDisplay.from_estimator, findings.classifier),
-        (4.2, 3.8),
+        (3.85, 3.8),
         "Proven variance of each phase",
         "Hinge loss of each phase",
         "Rows of each phase",

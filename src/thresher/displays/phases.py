@@ -106,12 +106,12 @@ class PhasesDisplay:
         _say_unknown(axes, places[~known & ~endless])
         known = np.isfinite(optimum)
         if known.any():
-            style = {"linestyle": "none", "marker": ">", "color": RED, "markeredgecolor": "black"}
-            label = "lower bound for Algorithm 2"
-            axes.plot(places[known] - 0.38, optimum[known], label=label, **style)
+            style = {"linestyle": "none", "marker": "_", "markersize": 18, "color": RED}
+            label = "no allowed weights leave less"
+            axes.plot(places[known], optimum[known], markeredgewidth=3, label=label, **style)
         low, high = _choose_scale(axes, np.concatenate([lower, upper, optimum]))
-        axes.set_ylabel("variance (unit direction)")
-        axes.set_title("Largest variance left in a sparse direction")
+        axes.set_ylabel("variance (sparse unit direction)")
+        axes.set_title("Largest variance that is left")
         canvas.explain(axes, low, high, "upper left")
 
     def _draw_intervals(
@@ -140,7 +140,7 @@ class PhasesDisplay:
         if loss.size:
             bars = axes.bar(places, loss, 0.6, color=BLUE, label="loss of the fit", **OUTLINE)
             canvas.write_above(axes, bars, [f"{value:.3g}" for value in loss])
-            style = {"color": RED, "hatch": HATCHES[1], "label": "contains the minimum"}
+            style = {"color": RED, "hatch": HATCHES[1], "label": "the minimum lies in here"}
             axes.bar(places, gap, 0.6, loss - gap, **style, **OUTLINE)
         axes.set_ylabel("mean hinge loss (margin differs by phase)")
         axes.set_title("Hinge loss")

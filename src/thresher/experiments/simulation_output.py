@@ -226,7 +226,7 @@ def _quantiles(runs: Sequence[SimulatedRun]) -> list[Column]:
 
 def _remarks(runs: Sequence[SimulatedRun], finished: Sequence[SimulatedRun]) -> dict[str, str]:
     spec = runs[0].spec
-    floor = f"{rate(spec.error_floor)}  no method can guarantee less at this noise rate"
+    floor = f"{rate(spec.error_floor)}  no method can guarantee less against every attack"
     remarks = {"error floor": floor}
     floors = [run.label_floor for run in finished if run.label_floor is not None]
     if floors:
@@ -309,7 +309,7 @@ def _draw_errors(axes: Any, runs: Sequence[SimulatedRun]) -> None:
         axes.plot(phases, medians, color=ERROR, linewidth=3, marker="o", label=label)
     _mark_failures(axes, runs, table)
     if spec.error_floor > 0:
-        label = f"floor {spec.error_floor:.3g}: no method can guarantee less"
+        label = f"floor {spec.error_floor:.3g}: no guarantee\nagainst every attack can be lower"
         axes.axhline(spec.error_floor, color="black", linestyle="--", label=label)
     if spec.target_error is not None:
         label = f"target {spec.target_error:.3g}"

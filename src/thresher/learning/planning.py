@@ -43,7 +43,7 @@ class Plan:
     noise limit          0.333
     <BLANKLINE>
     Not ruled out: ...
-    Labels that ActiveClassifier needed for this error on real pools, 10% planted: ...
+    Labels that ActiveClassifier needed for this error on real pools with ...
     """
 
     n_features: int
@@ -129,14 +129,14 @@ class Plan:
 
     def _on_pools(self) -> Iterator[str]:
         """What `ActiveClassifier` needed on real pools, if any of them reached the target."""
-        reached = [f"{name} {n}" for name, n in self.pool_labels.items() if n is not None]
+        reached = [f"{n} on {name}" for name, n in self.pool_labels.items() if n is not None]
         if self.possible and reached:
-            planted = "10% planted" if self.noise_rate else "clean"
+            planted = "with 10% planted rows" if self.noise_rate else "without planted rows"
             others = len(self.pool_labels) - len(reached)
-            rest = f"; not reached on {others} others" if others else ""
+            rest = f" It did not reach it on {others} others that were measured." if others else ""
             yield (
-                "Labels that ActiveClassifier needed for this error on real pools, "
-                f"{planted}: {', '.join(reached)}{rest}."
+                f"Labels that ActiveClassifier needed for this error on real pools {planted}: "
+                f"{', '.join(reached)}.{rest}"
             )
 
 

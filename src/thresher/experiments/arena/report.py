@@ -164,8 +164,9 @@ def _legend(summary: Summary) -> str:
     has_pilot = summary.sweep is not None and summary.sweep.pilot_seeds
     seeds = " on the pilot seeds, which are not counted here" if has_pilot else ""
     floor = (
-        "Kearns and Li's floor, η/(2(1 − η)) at noise rate η, is the error that no method is "
-        "guaranteed to beat. "
+        "Kearns and Li's floor, η/(2(1 − η)) at noise rate η, is the error that no method can "
+        "guarantee to beat against the worst target and attack; most attacks here are weaker, so "
+        "errors can be below it. "
     )
     return (
         f"Each row shows an adversary at the strength with the largest median error{seeds}. "
