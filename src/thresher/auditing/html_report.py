@@ -121,7 +121,7 @@ def _folded(audit: Audit) -> Iterable[Html]:
     label = "most suspicious rows"
     yield _shown(contents.suspicious_rows_table(audit, few), label=label)
     if rest.size:
-        summary = element("summary", f"{count(rest.size, 'more suspect')}")
+        summary = element("summary", f"Show {count(rest.size, 'more suspect')}")
         others = contents.suspicious_rows_table(audit, rest)
         yield element("details", summary, _shown(others, label=f"more of the {label}"))
 
