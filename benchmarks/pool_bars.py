@@ -1,17 +1,16 @@
 """What the records of the pool study say: the mean error of every cell, and the bars.
 
     python -m benchmarks.pool_bars records.jsonl [--stops stops.jsonl] [--audits audits.jsonl]
-        [--studies docs/studies]
+        [--peers peers.jsonl] [--studies docs/studies]
 
 With --studies, the cells and the bars are also written there; `python docs/studies/studies.py` then
 makes the page. --stops takes the records of `benchmarks.pool_stops`, --audits those of
-`benchmarks.pools` with other shares of random labels.
+`benchmarks.pools` with other shares of random labels, --peers those with further rivals.
 
 Errors are in points (percent). "margin" is the best of margin sampling with L1 and with L2 logistic
 regression and of query by committee, in every cell by its mean. Methods are compared on the seeds
 that all of those measured have. A rise is the mean error under an attack less that on the clean
-pools of the same seeds. Records with "earlier": true were measured with an earlier version of
-`ActiveClassifier`; the page names their cells.
+pools of the same seeds.
 """
 
 from __future__ import annotations
@@ -48,8 +47,8 @@ def load(path: str | Path) -> pd.DataFrame:
         for budget in BUDGETS:
             if f"error_{budget}" in record:
                 same = {name: record[name] for name in ("table", "attack", "seed", "method")}
-                same |= {"budget": budget, "is_earlier": bool(record.get("earlier"))}
-                lines.append({**same, "error": 100 * record[f"error_{budget}"]})
+                error = 100 * record[f"error_{budget}"]
+                lines.append({**same, "budget": budget, "error": error})
     return pd.DataFrame(lines)
 
 
@@ -72,7 +71,7 @@ def errors_of(frame: pd.DataFrame) -> pd.DataFrame:
 
 def cells_of(frame: pd.DataFrame) -> pd.DataFrame:
     """One line for each cell and method: the mean error, and Thresher's difference to the best."""
-    lines, earlier = [], frame[frame["is_earlier"]].groupby(CELL).size()
+    lines = []
     for key, group in errors_of(frame).groupby(level=CELL, sort=False):
         compared = group.dropna(subset=[BEST])
         for method in group:
@@ -81,11 +80,9 @@ def cells_of(frame: pd.DataFrame) -> pd.DataFrame:
             if method == THRESHER and len(compared):
                 difference, error = mean_and_error(compared[THRESHER] - compared[BEST])
                 line |= {"difference": difference, "difference_error": error}
-                line["n_earlier"] = int(earlier.get(key, 0))
             if len(own):
                 lines.append({**line, "error": own.mean(), "n_seeds": len(own)})
     columns = [*CELL, "method", "error", "n_seeds", "difference", "difference_error"]
-    columns.append("n_earlier")
     return pd.DataFrame(lines, columns=columns)
 
 
@@ -136,9 +133,13 @@ def _rise(wide: pd.DataFrame, table: str, attack: str, budget: int) -> Iterator[
 
 def write(frame: pd.DataFrame, bars: Sequence[Bar], folder: Path) -> None:
     """Write the cells and the bars as CSV files, which the page is made of."""
-    cells_of(frame).round(4).to_csv(folder / "pools.csv", index=False, lineterminator="\n")
+    _write_cells(frame, folder / "pools.csv")
     lines = pd.DataFrame([{**asdict(bar), "kept": bar.verdict} for bar in bars])
     lines.round(4).to_csv(folder / "pools-bars.csv", index=False, lineterminator="\n")
+
+
+def _write_cells(frame: pd.DataFrame, path: Path) -> None:
+    cells_of(frame).round(4).to_csv(path, index=False, lineterminator="\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -151,6 +152,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("records", type=Path, help="file that benchmarks.pools has written")
     parser.add_argument("--stops", type=Path, help="file that benchmarks.pool_stops has written")
     parser.add_argument("--audits", type=Path, help="records with other shares of random labels")
+    parser.add_argument("--peers", type=Path, help="records with further rivals")
     parser.add_argument("--studies", type=Path, metavar="DIR", help="write pools.csv there")
     options = parser.parse_args(argv)
     frame = load(options.records)
@@ -160,9 +162,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(shown(bars))
     if options.studies:
         write(frame, bars, options.studies)
-    if options.studies and options.audits:
-        audits = cells_of(load(options.audits)).round(4)
-        audits.to_csv(options.studies / "pools-audit.csv", index=False, lineterminator="\n")
+        for name, path in (("audit", options.audits), ("peers", options.peers)):
+            if path:
+                _write_cells(load(path), options.studies / f"pools-{name}.csv")
     return 0 if all(bar.holds for bar in bars if bar.is_measured) else 1
 
 

@@ -221,17 +221,6 @@ def test_the_page_begins_with_where_thresher_loses(
     assert "| spambase | `ActiveClassifier` | 8.0 | 3 |" in page
 
 
-def test_the_page_names_cells_of_an_earlier_version(
-    tmp_path: Path, pools_page: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with RecordFile(tmp_path / "r.jsonl") as file:
-        run = PoolRun("spambase", 0, "flips", 0.1, "thresher")
-        file.append(pools.record_of(run, "finished", error_400=0.05, earlier=True))
-    errors = {("flips", "margin-l1"): 0.1, ("flips", "margin-l2"): 0.1, **CLEAN}
-    page = page_of(pools_page, tmp_path, errors, monkeypatch)
-    assert "not again since: *spambase*: flips." in page
-
-
 def test_a_page_without_losses_says_so(
     tmp_path: Path, pools_page: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,6 +228,19 @@ def test_a_page_without_losses_says_so(
     page = page_of(pools_page, tmp_path, errors, monkeypatch)
     assert "In no cell is it behind margin" in page
     assert "1 of 1 poisoned cells, on average by −2.0 points" in page
+
+
+def test_further_rivals_have_a_table_of_their_own(
+    tmp_path: Path, pools_page: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    errors = {**CLEAN, **HURT, ("far-clump", "thresher"): 0.08}
+    assert "Further rivals" not in page_of(pools_page, tmp_path, errors, monkeypatch)
+    write_records(tmp_path / "p.jsonl", {**CLEAN, ("none", "random"): 0.2}, n_seeds=2)
+    files = [str(tmp_path / name) for name in ("r.jsonl", "p.jsonl")]
+    pool_bars.main([files[0], "--peers", files[1], "--studies", str(tmp_path)])
+    page = pools_page.page(*pools_page.read())
+    assert "| spambase, clean | random, L2 | 20.5 | 2 |" in page
+    assert "| spambase, clean | margin, the best in the cell | 7.5 | 2 |" in page
 
 
 def test_the_page_is_what_its_cells_say(pools_page: Any) -> None:

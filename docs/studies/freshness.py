@@ -31,6 +31,7 @@ STALE = {
     "pools": UNNAMED,
     "pools-bars": UNNAMED,
     "pools-audit": UNNAMED,
+    "pools-peers": UNNAMED,
 }
 
 

@@ -99,7 +99,7 @@ def test_the_printed_table_is_aligned_and_survives_numbers_beyond_floats() -> No
     assert table[0].split() == ["theory", "practical"]
     assert table[2].split() == ["draws", "1.0e+400", "20,000"]
     assert table[3].split() == ["labels", "1,000,000", "1,234"]
-    assert lines[-1] == answer().message
+    assert answer().message in lines
 
 
 def test_labels_are_also_printed_as_a_multiple_of_the_floor() -> None:
