@@ -10,6 +10,8 @@ from thresher.experiments.arena import Run
 from thresher.experiments.sources import (
     EVERY_SOURCE,
     LEARNER,
+    NO_RUN,
+    PACKAGE,
     RIVALS,
     TABLES,
     code_of,
@@ -73,6 +75,18 @@ def test_a_source_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
 
 def test_every_source_exists_and_differs_from_the_others() -> None:
     assert len({source_digest(parts) for parts in EVERY_SOURCE}) == len(EVERY_SOURCE)
+
+
+def test_what_only_looks_numbers_up_changes_no_digest(tmp_path: Path) -> None:
+    for name in NO_RUN:
+        assert (PACKAGE / name).is_file()
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(CODE)
+    before = source_digest(("learning",), tmp_path)
+    for name in NO_RUN:
+        (tmp_path / name).write_text(CODE.replace("1", "2"))
+    source_digest.cache_clear()
+    assert source_digest(("learning",), tmp_path) == before
 
 
 def test_a_run_depends_on_what_it_uses() -> None:
