@@ -449,7 +449,7 @@ FAILURES = {
     "learn nothing.csv": "no column that can be a feature: 'a' (no values), 'b' (constant)",
     "learn clash.csv": "names of prepared ones: 'a is missing'",
     "learn one.csv": "two are needed",
-    "learn few.csv --sparsity 1": "3-fold cross-validation needs at least 3 rows of each label",
+    "learn few.csv --sparsity 1": "too small: it has 3 rows with label 0 and 1 row with label 1",
     "learn empty.csv": "is empty",
     "learn .": "error: . is a folder without Parquet or Arrow files (.parquet",
     "learn notes.doc": "supported: .csv",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thresher.auditing.preparation_report import describe_filled, describe_preparation
-from thresher.preparation import Filled, RawColumn, RawNumbers, RawTexts, TablePreparation
+from thresher.preparation import Filled, Numbers, RawColumn, RawNumbers, RawTexts, TablePreparation
 from thresher.table_files import LabeledTable
 
 
@@ -51,3 +51,16 @@ def test_what_was_filled_in_is_counted_by_column() -> None:
         "1 unreadable cell filled in: 'd' (1)",
         "3 cells with categories that training did not have: 'e' ('u', 'v')",
     ]
+
+
+def prepared_as(column: Numbers) -> LabeledTable:
+    preparation = TablePreparation((column,))
+    return LabeledTable(np.eye(2), None, ["a", "b"], np.arange(2), None, preparation)
+
+
+def test_cells_are_cut_only_where_the_line_is_full() -> None:
+    seen = "numbers, also 'unknown'"
+    short = describe_preparation(prepared_as(Numbers("age", seen, 1, 2, 40.0)))
+    assert seen in short
+    long = describe_preparation(prepared_as(Numbers("a" * 60, seen * 3, 1, 2, 40.0)))
+    assert max(map(len, long.splitlines())) <= 80

@@ -14,6 +14,7 @@ from thresher.estimators import HalfspaceClassifierCV, HalfspaceModel, PathPoint
 from thresher.estimators.adversary import bound_on_adversary, bounded_columns
 from thresher.table_files import LabeledTable
 from thresher.validation import FloatArray, is_sparse, require_in_memory
+from thresher.wording import count
 
 N_FOLDS = 3
 MOST_BOUNDED_COLUMNS = 1000  # of a model for which the adversary's bound is computed
@@ -148,10 +149,13 @@ def _require_rows_of_each_label(table: LabeledTable) -> None:
     if table.y is None:
         raise ValueError("table must have labels")
     values, counts = np.unique(table.y, return_counts=True)
-    for value, n_rows in zip(values.tolist(), counts):
-        if n_rows < N_FOLDS:
-            need = f"{N_FOLDS}-fold cross-validation needs at least {N_FOLDS} rows of each label"
-            raise ValueError(f"{need}; label {value!r} has {n_rows}")
+    if min(counts) < N_FOLDS:
+        counted = " and ".join(
+            f"{count(n_rows, 'row')} with label {value!r}"
+            for value, n_rows in zip(values.tolist(), counts)
+        )
+        need = f"at least {N_FOLDS} rows of each label are needed"
+        raise ValueError(f"the table is too small: it has {counted}; {need}")
 
 
 def numbering_columns(table: LabeledTable) -> list[str]:

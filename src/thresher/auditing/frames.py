@@ -126,6 +126,9 @@ def _columns_or_numbers(X: Any) -> tuple[list[RawColumn] | None, Any]:
 
 def labels_of(y: Any, n_rows: int) -> NDArray[Any]:
     """The labels as an array: one for each row, of two kinds."""
+    if isinstance(y, str):
+        name = f"to use a column of X, pass X[{y!r}], and drop it from X"
+        raise ValueError(f"y must be a column of labels, got the text {y!r}; {name}")
     labels = np.asarray(y)
     if labels.ndim != 1 or labels.size != n_rows:
         shape = f"got shape {labels.shape}"
@@ -139,8 +142,11 @@ def labels_of(y: Any, n_rows: int) -> NDArray[Any]:
     if distinct.size != 2:
         if type_of_target(labels).startswith("continuous"):
             raise ValueError(advice_on_numbers(labels))
+        first, *_ = distinct.tolist()
         shown = ", ".join(repr(value) for value in distinct[:5].tolist())
-        raise ValueError(f"y must hold exactly two labels, got {distinct.size}: {shown}")
+        advice = f"keep the rows of two of them, or compare one with the others: y == {first!r}"
+        found = f"y must hold exactly two labels, got {distinct.size}: {shown}"
+        raise ValueError(found if distinct.size < 2 else f"{found}; {advice}")
     return labels
 
 

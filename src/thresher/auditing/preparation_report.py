@@ -11,7 +11,8 @@ from thresher.wording import count, one_line, quoted, some
 
 MAX_COLUMNS = 5  # that are named in a sentence
 MAX_LINES = 40  # of the table
-WIDTHS = (15, 20, 27, 9, 9)  # characters of its cells
+WIDTHS = (15, 20, 27, 9, 9)  # characters of its cells, or more where the line has room
+LINE = 74  # characters of all cells: 80 less the indent and the gaps
 
 
 def describe_preparation(table: LabeledTable) -> str:
@@ -29,9 +30,10 @@ def _columns(preparation: TablePreparation) -> str:
     shown = preparation_table(preparation)
     n_others = len(shown[0].cells)
     n_plain = len(preparation.columns) - n_others
+    shown = [replace(column, cells=column.cells[:MAX_LINES]) for column in shown]
     short = [
-        replace(column, cells=[one_line(cell, width) for cell in column.cells[:MAX_LINES]])
-        for column, width in zip(shown, WIDTHS)
+        replace(column, cells=[one_line(cell, width) for cell in column.cells])
+        for column, width in zip(shown, _widths(shown))
     ]
     more = f"\nand {n_others - MAX_LINES:,} more" if n_others > MAX_LINES else ""
     lines = [textwrap.indent(f"{format_columns(short, gap=1)}{more}", "  ")] if n_others else []
@@ -40,6 +42,15 @@ def _columns(preparation: TablePreparation) -> str:
     if ids := [column.name for column in preparation.left_out if column.reason == IDS]:
         lines.append(f"To name rows by {ids[0]!r}, pass --id-column {shlex.quote(ids[0])}.")
     return "\n".join(lines)
+
+
+def _widths(columns: list[Column]) -> list[int]:
+    """The width of each column: what it needs, unless the line is full."""
+    needed = [max(map(len, (column.title, *column.cells))) for column in columns]
+    widths = [min(pair) for pair in zip(needed, WIDTHS)]
+    for place, width in enumerate(needed):
+        widths[place] += min(width - widths[place], max(0, LINE - sum(widths)))
+    return widths
 
 
 def preparation_table(preparation: TablePreparation) -> list[Column]:
@@ -81,7 +92,6 @@ def describe_filled(filled: Filled) -> list[str]:
         n_cells = sum(sum(values.values()) for values in filled.unseen.values())
         named = [f"{name!r} ({quoted(v, limit=3)})" for name, v in filled.unseen.items()]
         found = some(named, limit=MAX_COLUMNS)
-        lines.append(
-            f"{count(n_cells, 'cell')} with categories that training did not have: {found}"
-        )
+        what = "a category" if n_cells == 1 else "categories"
+        lines.append(f"{count(n_cells, 'cell')} with {what} that training did not have: {found}")
     return lines
