@@ -173,9 +173,13 @@ def test_audit_writes_what_is_known_about_every_row_in_file_order(folder, call_c
     assert all(bool(line["reason"]) == (float(line["suspicion"]) >= 0.5) for line in lines)
 
 
-def test_ids_are_listed_unless_they_are_written(folder, call_cli):
-    assert "Their ids" in call_cli(f"audit mail.csv {OPTIONS}", folder).stdout
-    assert "Their ids" not in call_cli(f"audit mail.csv {OPTIONS} --out w.csv", folder).stdout
+def test_ids_are_listed_and_how_to_get_all_rows_unless_they_are_written(folder, call_cli):
+    printed = call_cli(f"audit mail.csv {OPTIONS}", folder).stdout
+    written = call_cli(f"audit mail.csv {OPTIONS} --out w.csv", folder).stdout
+    assert "Their ids" in printed
+    assert "Their ids" in written
+    assert printed.rstrip().endswith("--out ROWS.csv writes what is known about every row.")
+    assert "--out" not in written
 
 
 def test_when_more_stands_out_than_assumed_that_is_the_first_sentence(folder, call_cli):
