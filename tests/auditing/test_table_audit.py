@@ -146,13 +146,13 @@ def test_equal_suspects_share_a_line_and_the_notes_say_so(found):
 
 def test_a_bound_that_says_nothing_is_not_among_what_is_proven(found):
     findings = found.audit.findings
-    whole = contents.statements(findings)
+    whole = contents.statements(found.audit)
     bound = replace(findings.adversary_bound, value=np.inf)
     empty = Findings(findings.name, findings.table, findings.classifier)
     vars(empty)["adversary_bound"] = bound  # in place of what is computed when asked
-    changed = contents.statements(empty)
+    changed = contents.statements(replace(found.audit, findings=empty))
     assert not any("halfspace within distance" in sentence for sentence in contents.proven(empty))
-    assert "the bound says no more than is true of any rows" in changed["Not proven"][-1]
+    assert "the bound cannot rule it out" in changed["Not proven"][-1]
     assert any("halfspace within distance" in s for part in whole.values() for s in part)
 
 

@@ -207,19 +207,21 @@ def describe_ungrouped(audit: Audit) -> str:
     return f"The {n_others:,} {others} not stand out together in a direction of few features."
 
 
-def statements(findings: Findings) -> dict[str, Sequence[str]]:
+def statements(audit: Audit) -> dict[str, Sequence[str]]:
     """What is assumed, proven and not proven."""
+    findings = audit.findings
     noise_rate, n_rows = findings.chosen.noise_rate, findings.table.n_rows
     n_planted = most_planted(noise_rate, n_rows)
+    not_proven = NOT_PROVEN if audit.suspicions.suspects.size else NOT_PROVEN[1:]
     return {
         "Assumed": [
-            f"At most {n_planted:,} of {n_rows:,} rows ({n_planted / n_rows:.1%}) are planted, "
-            "with any features and labels. More would exceed the noise rate of "
-            f"{100 * noise_rate:.4g}%, and could steer the model.",
+            f"At most {n_planted:,} of {n_rows:,} rows are planted, with any features and labels: "
+            f"the noise rate of {100 * noise_rate:.3g}%, in whole rows. More could steer the "
+            "model.",
             "One linear boundary separates most of the other rows.",
         ],
         "Proven, and verified by an independent checker": proven(findings),
-        "Not proven": [*NOT_PROVEN, *_not_bounded(findings)],
+        "Not proven": [*not_proven, *_not_bounded(findings)],
     }
 
 
@@ -235,12 +237,14 @@ def proven(findings: Findings) -> list[str]:
     missed = [str(p.phase.index) for p in phases if not p.is_certified]
     many = "s" if len(missed) > 1 else ""
     return [
-        f"In every unit direction over at most {bound.n_features} features{_among(findings)}, the "
+        f"In every unit direction over at most {bound.n_features} features"
+        f"{_with_intercept(findings)}{_among(findings)}, the "
         f"{weighted} is at most {bound.of_trusted_rows:.2f} ({scaling}).",
         "For comparison, averaged over all rows: removing at most "
-        f"{bound.outlier_fraction:.1%} of the weight cannot bring the variance below "
-        f"{bound.optimum:.2f}; the first phase removed {bound.removed_at_first:.1%}{_later(bound)} "
-        f"and got it down to {bound.upper:.2f} or less.{_given_back(findings)}",
+        f"{bound.outlier_fraction:.1%} of the weight{_twice(findings)} cannot bring the "
+        f"variance below {bound.optimum:.2f}; the first phase removed "
+        f"{bound.removed_at_first:.1%}{_later(bound)} and got it down to "
+        f"{bound.upper:.2f} or less.{_given_back(findings)}",
         "In every phase, the hinge loss of the trusted rows is within "
         f"{max(p.loss_gap for p in phases):.2g} of its minimum.",
         *_about_the_model(findings),
@@ -248,6 +252,24 @@ def proven(findings: Findings) -> list[str]:
         f"Phase{many} {', '.join(missed)} of {len(phases)} missed the requested precision: the "
         "bounds above hold, but better solutions may exist."
     ] * bool(missed)
+
+
+def _with_intercept(findings: Findings) -> str:
+    """Why there is one more than the sparsity, where their number is limited."""
+    bound, classifier = remaining_variance(findings), findings.classifier
+    is_limited = bound.n_features < classifier.columns_.size
+    has_ones = classifier.best_estimator_.fit_intercept
+    return (
+        " (one more than the model may use, for its intercept)" if is_limited and has_ones else ""
+    )
+
+
+def _twice(findings: Findings) -> str:
+    """Why more than the noise rate may be removed, if it may."""
+    fraction, rate = remaining_variance(findings).outlier_fraction, findings.chosen.noise_rate
+    if not math.isclose(fraction, 2 * rate, rel_tol=0.01):
+        return ""
+    return " (twice the noise rate, because rows are examined twice)"
 
 
 def _later(bound: RemainingVariance) -> str:
@@ -297,8 +319,8 @@ def _not_bounded(findings: Findings) -> list[str]:
     if bound is None or bound.is_useful:
         return []
     return [
-        "That no similar model is much better on the clean rows: with "
-        f"{count(bound.n_planted, 'planted row')}, the bound says no more than is true of any rows."
+        "That no similar model is much better on the clean rows: "
+        f"{count(bound.n_planted, 'planted row')} could hide one, and the bound cannot rule it out."
     ]
 
 

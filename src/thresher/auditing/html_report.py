@@ -41,7 +41,7 @@ def make_page(audit: Audit) -> str:
         element("h2", "What is assumed, proven and not proven"),
         *(
             join([element("h3", title), element("ul", *(element("li", text) for text in texts))])
-            for title, texts in contents.statements(findings).items()
+            for title, texts in contents.statements(audit).items()
         ),
         element("h2", "Phase by phase"),
         *_phases(findings),

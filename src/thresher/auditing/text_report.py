@@ -30,7 +30,7 @@ def describe_learning(audit: Audit) -> str:
         _wrapped(f"{contents.outlier_removal(found)} {remarks.weak_evidence(found)}".strip()),
         _wrapped(audit.about_rows),
         *_suspects(audit),
-        _proof(found),
+        _proof(audit),
     ]
     return _joined(parts)
 
@@ -49,7 +49,7 @@ def describe_audit(audit: Audit, *, is_written: bool) -> str:
         _groups(audit),
         _repeated(audit),
         _model_of_the_audit(found),
-        _proof(found),
+        _proof(audit),
         "" if is_written else _how_to_get_all(audit),
     ]
     return _joined(parts)
@@ -175,8 +175,8 @@ def _repeated(audit: Audit) -> str:
 # -- the proof ---------------------------------------------------------------------------------
 
 
-def _proof(findings: Findings) -> str:
-    return "\n\n".join(_listed(*part) for part in contents.statements(findings).items())
+def _proof(audit: Audit) -> str:
+    return "\n\n".join(_listed(*part) for part in contents.statements(audit).items())
 
 
 def _listed(title: str, sentences: Sequence[str]) -> str:
