@@ -361,7 +361,7 @@ def test_texts_become_categories_in_learning_and_in_prediction(folder, call_cli)
     done = call_cli("predict m.json n.csv --out p.csv", folder)
     assert done.returncode == 0
     assert "1 missing cell filled in: 'color' (1)" in done.stdout
-    assert "1 cell with categories that training did not have: 'color' ('purple')" in done.stdout
+    assert "1 cell with a category that training did not have: 'color' ('purple')" in done.stdout
     said = [line["prediction"] for line in lines_of(folder / "p.csv")]
     assert said == ["True", "False", "False", "False"]
 
