@@ -231,7 +231,7 @@ def test_a_file_without_a_column_is_named(folder: Path) -> None:
 
 
 def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnreadablePart, match="no file"):
+    with pytest.raises(UnreadablePart, match="without Parquet or Arrow files"):
         ParquetPool(tmp_path)
     with pytest.raises(UnreadablePart, match="not found"):
         ParquetPool(tmp_path / "nowhere")
