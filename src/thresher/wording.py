@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 MISSING = "-"
+COMPARE = "To predict whether a number is large, compare it with a threshold first"
 NO_BREAK_SPACE = "\xa0"  # is not printable to Python
 
 

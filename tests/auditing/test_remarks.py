@@ -26,7 +26,7 @@ def test_wrong_labels_are_shown_beside_many_data_errors(kind):
     audit = audit_of(**{"steers": 0.6, "disagrees": 0.6, kind: 0.7})
     shown = remarks.shown_suspects(audit, 15)
     assert shown.tolist() == [*range(8), *range(30, 37)]
-    assert set(remarks.kinds_of(audit, shown)) == {"data_error", kind}
+    assert set(audit.suspicions.kinds[shown]) == {"data_error", kind}
 
 
 def test_only_reasons_that_occur_are_explained():

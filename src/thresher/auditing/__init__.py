@@ -19,8 +19,9 @@ predictions.py   reading files with a progress bar, and predictions for them
 """
 
 from thresher.auditing.examination import Findings, examine
+from thresher.auditing.looking import audit, audit_table
 from thresher.auditing.suspects import Contrast, Group
-from thresher.auditing.table_audit import Audit, audit, audit_table
+from thresher.auditing.table_audit import Audit
 
 __all__ = [
     "Audit",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thresher.auditing.remarks import kinds_of, some_of_each
+from thresher.auditing.remarks import some_of_each
 from thresher.auditing.suspects import Places, dense
 from thresher.auditing.table_audit import Audit
 from thresher.rendering.text import plain_number
@@ -40,7 +40,7 @@ def examples_of(audit: Audit) -> list[Example]:
 def _varied(audit: Audit) -> Places:
     """The most suspicious row of every kind and label, then the most suspicious of the others."""
     distinct = audit.distinct_suspects
-    kinds, labels = kinds_of(audit, distinct), audit.findings.labels[distinct]
+    kinds, labels = audit.suspicions.kinds[distinct], audit.findings.labels[distinct]
     keys = list(zip(kinds.tolist(), labels.tolist(), strict=True))
     return distinct[some_of_each(keys, N_EXAMPLES)]
 

@@ -23,13 +23,6 @@ MEANINGS = {
 }
 
 
-def kinds_of(audit: Audit, places: Places) -> NDArray[np.str_]:
-    """The kind of each suspect at these positions, a key of `MEANINGS`, as its reason says."""
-    kinds = audit.suspicions
-    parts = [kinds.data_error[places], kinds.steers[places], kinds.disagrees[places]]
-    return np.array(["data_error", "steers", "disagrees"])[np.argmax(parts, axis=0)]
-
-
 def some_of_each(keys: Sequence[Any] | NDArray[Any], limit: int) -> Places:
     """Up to `limit` positions, in order: the first of every key, the second of every key, ….
 
@@ -49,12 +42,12 @@ def some_of_each(keys: Sequence[Any] | NDArray[Any], limit: int) -> Places:
 def shown_suspects(audit: Audit, limit: int) -> Places:
     """The suspects that a report shows, the most suspicious first, with some of every kind."""
     distinct = audit.distinct_suspects
-    return distinct[some_of_each(kinds_of(audit, distinct).tolist(), limit)]
+    return distinct[some_of_each(audit.suspicions.kinds[distinct].tolist(), limit)]
 
 
 def meanings(audit: Audit) -> list[str]:
     """What the reasons of the suspects mean, one sentence for each kind that occurs."""
-    occurring = set(kinds_of(audit, audit.suspicions.suspects).tolist())
+    occurring = set(audit.suspicions.kinds[audit.suspicions.suspects].tolist())
     return [meaning for kind, meaning in MEANINGS.items() if kind in occurring]
 
 

@@ -1,7 +1,6 @@
-"""`audit`: which rows of a labeled table are suspicious, and why."""
+"""`Audit`: which rows of a labeled table are suspicious, and why."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher import auditing
 from thresher.auditing.data_errors import (
     CODE,
     FAR_OUT,
@@ -18,23 +16,19 @@ from thresher.auditing.data_errors import (
     SWAPPED,
     ColumnError,
     DataErrors,
-    find_data_errors,
 )
-from thresher.auditing.disagreement import View, look_at_labels
-from thresher.auditing.duplicates import counts_of, equal_rows, repeated
+from thresher.auditing.disagreement import View
+from thresher.auditing.duplicates import counts_of, repeated
 from thresher.auditing.examination import Findings
-from thresher.auditing.frames import FrameMaker, rows_of, table_in_memory
+from thresher.auditing.frames import FrameMaker, rows_of
 from thresher.auditing.suspects import Group, Places, find_groups
-from thresher.auditing.verdict import MOST_ERROR, SUSPECT, Suspicions, weigh
+from thresher.auditing.verdict import SUSPECT, Suspicions
 from thresher.estimators import NoiseRate
 from thresher.estimators.adversary import most_planted
 from thresher.rendering.text import plain_number
-from thresher.table_files import LabeledTable
-from thresher.validation import seed_from
 from thresher.wording import count, some
 
 MAX_NAMED = 3  # of anything, in the verdict
-SECOND_LOOK = 0.1  # the noise rate of another look, if a smaller estimate leaves no row to name
 DISAGREES = "a label that disagrees with the other rows"
 PROBLEMS = {
     FAR_OUT: "out of range",
@@ -191,16 +185,15 @@ class Audit:
 
     def reason(self, row: int) -> str:
         """Why a row is a suspect; empty for others."""
-        kinds = self.suspicions
-        if kinds.suspicion[row] < SUSPECT:
+        if self.suspicions.suspicion[row] < SUSPECT:
             return ""
         n_copies = int((self.equal == self.equal[row]).sum())
         copies = f"; stands in the table {n_copies:,} times" if n_copies > 1 else ""
-        if kinds.data_error[row] == kinds.suspicion[row]:
+        kind = self.suspicions.kinds[row]
+        if kind == "data_error":
             return self._reason_of_data(row) + copies
-        if kinds.steers[row] >= kinds.disagrees[row]:
-            return f"steers the model{copies}"
-        return f"label disagrees with other rows{copies}"
+        said = "steers the model" if kind == "steers" else "label disagrees with other rows"
+        return f"{said}{copies}"
 
     def _reason_of_data(self, row: int) -> str:
         error = self.data.errors[self.data.worst[row]]
@@ -320,102 +313,3 @@ class Audit:
 
     def __repr__(self) -> str:
         return f"Audit: {self.verdict}"
-
-
-def audit(
-    X: Any,
-    y: Any,
-    *,
-    noise_rate: float | None = None,
-    sparsities: Sequence[int | str] | str = "auto",
-    random_state: Any = 0,
-) -> Audit:
-    """Which rows of a labeled table are suspicious, why, and which cannot be judged.
-
-    Three things are told apart: rows that steer a linear model, labels that disagree with models
-    that have not seen them, and plain data errors.
-
-    Parameters
-    ----------
-    X : array, sparse matrix, or data frame of pandas, Polars or pyarrow, also with missing values,
-        categories and texts
-    y : one label for each row, of two kinds
-    noise_rate : largest share of rows that may be planted; estimated if None
-    sparsities : numbers of features that a model may use, or "auto"
-    random_state : seed or `np.random.Generator`
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(400, 5))
-    >>> y = np.where(X[:, 0] - X[:, 1] > 0, "yes", "no")
-    >>> y[:12] = np.where(y[:12] == "yes", "no", "yes")
-    >>> X[50, 3] = 5000
-    >>> found = audit(X, y)
-    >>> found.rows["reason"][50]
-    'x3 = 5000: out of range'
-    """
-    table = table_in_memory(X, y)
-    return audit_table(
-        table,
-        name="Audit of a table",
-        noise_rate=noise_rate,
-        sparsities=sparsities,
-        seed=seed_from(random_state),
-        frames=FrameMaker.like(X),
-    )
-
-
-def _given(noise_rate: float | None) -> NoiseRate:
-    assert noise_rate is not None
-    message = f"noise_rate={noise_rate:g} was given, not estimated."
-    return NoiseRate(noise_rate, noise_rate, noise_rate, message)
-
-
-def audit_table(
-    table: LabeledTable,
-    *,
-    noise_rate: float | None = None,
-    seed: int = 0,
-    frames: FrameMaker | None = None,
-    **options: Any,
-) -> Audit:
-    """As `audit`, for a table from a file; other options are those of `examine`.
-
-    An estimated noise rate is that of visible contradictions, and rows that steer a model need not
-    contradict it. If rows stand out and none is named, a second look withstands more of them.
-    """
-    # Not "auto", which would learn from every fold: the model is not what an audit is about.
-    options = {"final_fit": "penalized", "seed": seed, **options}
-    found = _look_at(table, noise_rate, frames or FrameMaker(), options)
-    if not _may_have_missed(found):
-        return found
-    again = _look_at(table, SECOND_LOOK, found.frames, options)
-    if 0 < again.n_wrong_labels <= SECOND_LOOK * table.n_rows:  # not more than it withstands
-        return replace(again, noise_rate=found.noise_rate, assumed=None)
-    return found
-
-
-def _may_have_missed(found: Audit) -> bool:
-    """Whether rows stand out, but none is named, and the estimated noise rate was small.
-
-    If even the best model errs often, honest rows would look wrong to one that distrusts more.
-    """
-    is_small = found.assumed is None and found.findings.chosen.noise_rate < SECOND_LOOK
-    stands_out = bool(found.findings.classifier.evidence_.stands_out)
-    is_good = min(view.error for view in found.views) < MOST_ERROR
-    return is_small and stands_out and is_good and not found.n_wrong_labels
-
-
-def _look_at(
-    table: LabeledTable, noise_rate: float | None, frames: FrameMaker, options: dict[str, Any]
-) -> Audit:
-    findings = auditing.examine(table, noise_rate=noise_rate, **options)
-    classifier, signs = findings.classifier, findings.signs
-    trust, rate = classifier.row_weights_, classifier.estimated_noise_rate_ or _given(noise_rate)
-    equal = equal_rows(table.X)
-    scaled = classifier.scaling_.apply(table.X)
-    views = look_at_labels(scaled, signs, trust, equal, options["seed"])
-    data = find_data_errors(table.X)
-    suspicions = weigh(views, data, signs, trust, counts_of(equal))
-    return Audit(findings, views, data, equal, suspicions, rate, noise_rate, frames)

@@ -1,6 +1,7 @@
 """What is wrong with each row, how likely, and what can be said about the whole table."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,12 @@ class Suspicions:
     def suspicion(self) -> FloatArray:
         """The largest of the kinds."""
         return np.max([self.steers, self.disagrees, self.data_error, self.repeated], axis=0)
+
+    @cached_property
+    def kinds(self) -> NDArray[np.str_]:
+        """(n,) what each row is suspected of most: "data_error", "steers" or "disagrees"."""
+        parts = [self.data_error, self.steers, self.disagrees]
+        return np.array(["data_error", "steers", "disagrees"])[np.argmax(parts, axis=0)]
 
     @property
     def order(self) -> Places:

@@ -27,7 +27,7 @@ from thresher.validation import (
     seed_from,
     without_duplicates,
 )
-from thresher.wording import count, some
+from thresher.wording import COMPARE, count, some
 
 MOST_NAMED = 5  # columns in one message
 FINAL_FITS = ("auto", "hinge", "penalized")
@@ -301,8 +301,7 @@ def advice_on_numbers(y: Any) -> str:
     numbers = np.asarray(y, dtype=np.float64)
     return (
         f"y must hold two labels, but it holds {np.unique(numbers).size:,} distinct numbers, from "
-        f"{numbers.min():.4g} to {numbers.max():.4g}. To predict whether a number is large, "
-        f"compare it with a threshold first: y > {np.median(numbers):.4g}"
+        f"{numbers.min():.4g} to {numbers.max():.4g}. {COMPARE}: y > {np.median(numbers):.4g}"
     )
 
 

@@ -23,7 +23,7 @@ from thresher.table_files.table import (
     Refusal,
     TableRequest,
 )
-from thresher.table_files.text_format import TextFormat, recognized
+from thresher.table_files.text_format import SEPARATORS, TextFormat, recognized
 from thresher.wording import quoted, some
 
 LONGEST_HEAD = 2**16  # bytes of a first line that are looked at
@@ -287,4 +287,4 @@ def _may_be_table(path: Path) -> bool:
             first = file.readline(LONGEST_HEAD)
     except OSError:
         return False
-    return any(mark in first for mark in b",;\t|")
+    return any(mark.encode() in first for mark in SEPARATORS)

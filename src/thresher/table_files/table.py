@@ -15,7 +15,7 @@ from thresher.preparation import Filled, TablePreparation
 from thresher.preparation.cells import LARGEST
 from thresher.table_files.text_format import TextFormat
 from thresher.validation import Rows, is_sparse, sum_of_squares
-from thresher.wording import count, has_controls, shortened, some
+from thresher.wording import COMPARE, count, has_controls, shortened, some
 
 Progress: TypeAlias = Callable[[int, int], None]  # called with the bytes read so far, and in total
 Place: TypeAlias = Callable[[int], str]  # where a row, counted from 0, stands in its file
@@ -149,8 +149,8 @@ def refuse_other_than_two(labels: NDArray[Any], name: str, request: TableRequest
     if len(values) > MOST_LABELS and np.issubdtype(values.dtype, np.number):
         threshold = f"{name} > {np.median(labels):.4g}"
         advice = (
-            "exactly two are needed. To predict whether a number is large, compare it with a "
-            f"threshold first ({threshold}); or choose another column with --label"
+            f"exactly two are needed. {COMPARE} ({threshold}); or choose another column with "
+            "--label"
         )
     order = np.argsort(-counts, kind="stable")
     found = [f"{shortened(str(values[i]))!r} ({counts[i]:,})" for i in order]
