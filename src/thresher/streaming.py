@@ -14,7 +14,7 @@ BLOCK_BYTES = 2**30
 
 
 class StreamedRows:
-    """Rows in the memory of the host, of which one block after the other is copied to a device.
+    """Rows in the memory of the host, copied to a device one block after the other.
 
     While one is worked on, the next is copied. `remove_outliers` takes them like an array of the
     device, and copies every row once for each round and three times more; rows that fit there are

@@ -66,7 +66,7 @@ class PhaseMeasures:
 
 
 class KeepingOracle(ObservedOracle):
-    """An observed oracle that keeps the rows of each phase for whoever measures the run."""
+    """An observed oracle that keeps the rows of each phase, so that they can be measured."""
 
     def __init__(self, oracle: MaliciousOracle) -> None:
         super().__init__(oracle)

@@ -1,4 +1,4 @@
-"""`LabelSession`: people label a pool, and nothing that they were told is saved is ever lost."""
+"""`LabelSession`: people label a pool, and what was reported as saved is never lost."""
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence

@@ -70,7 +70,7 @@ class TerminalKeys(PipedKeys):
     def key(self) -> str:
         """The next key that is pressed.
 
-        Keys such as arrows send several characters at once, of which none is an answer.
+        Keys such as arrows send several characters at once; none of them is an answer.
         """
         with _without_lines(self._stream):
             pressed = os.read(self._stream.fileno(), MOST_BYTES).decode(errors="replace")

@@ -129,7 +129,7 @@ def learn_in_turn(
     rng: np.random.Generator,
     observe: Callable[[PhaseOutcome], object] | None = None,
 ) -> Generator[Request, Any, History]:
-    """Several runs, each of which continues from where the one before it ended.
+    """Several runs, each starting where the one before it ended.
 
     For a budget that was raised: the phases of the smaller one stay as they were.
     """

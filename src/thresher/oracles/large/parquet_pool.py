@@ -1,4 +1,4 @@
-"""`ParquetPool`: a pool in files, of which little is read."""
+"""`ParquetPool`: a pool in files that are read only where needed."""
 
 import zlib
 from collections.abc import Iterable, Iterator, Sequence

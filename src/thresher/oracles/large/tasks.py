@@ -15,7 +15,7 @@ Columns = Sequence[NDArray[Any]]
 
 
 class Task(Protocol):
-    """Something to do with the columns of consecutive rows of which the first id is given."""
+    """Something to do with the columns of consecutive rows, given the first id."""
 
     def __call__(self, first_id: int, columns: Columns, /) -> Any:
         """The result, small."""
