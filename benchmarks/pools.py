@@ -29,6 +29,7 @@ import numpy as np
 from benchmarks.harm import Limits, Record, record_of, run_study
 from benchmarks.pool_learners import PEER_RULES, RULES, State, first_rows, thresher_states
 from thresher.experiments.arena.run import RecordFile
+from thresher.experiments.sources import POOLS, source_digest
 from thresher.experiments.spec import NO_ADVERSARY, THRESHER, parse_seeds
 from thresher.experiments.table_run import load_table
 from thresher.simulate.poisoning import PoisonedSplit, poisoned_split
@@ -81,8 +82,8 @@ def measure(run: PoolRun, data_dir: str, _: Limits) -> Record:
         with warnings.catch_warnings(action="ignore"):
             for state in _states(run, split):
                 outcome |= _measured(state, split)
-        seconds = time.process_time() - start
-        return record_of(run, "finished", **outcome, cpu_seconds=seconds, n_pool=len(split.y))
+        outcome |= {"cpu_seconds": time.process_time() - start, "n_pool": len(split.y)}
+        return record_of(run, "finished", **outcome, source=source_digest(POOLS))
     except Exception as error:
         return record_of(run, "failed", f"{type(error).__name__}: {error}")
 

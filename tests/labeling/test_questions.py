@@ -79,3 +79,13 @@ def test_a_class_that_random_labels_have_and_the_model_lacks_is_overlooked(
     transcript.answers.update({row: row < 8 for row in range(20)})
     scores = np.where(np.arange(400) < 400 * predicted, 1.0, -1.0)
     assert questioner()._overlooks_a_class(scores, transcript) == is_overlooked
+
+
+def test_a_part_of_a_batch_is_random_while_a_class_is_overlooked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    transcript = run(questioner(audit_fraction=0.0), 60)
+    assert not any(questioner(audit_fraction=0.0).next_batch(transcript).is_random)
+    monkeypatch.setattr(Questioner, "_overlooks_a_class", lambda *_: True)
+    assert sum(questioner(audit_fraction=0.0).next_batch(transcript).is_random) == 3
+    assert sum(questioner(audit_fraction=0.9).next_batch(transcript).is_random) > 3

@@ -23,8 +23,14 @@ LEARNER = (
 RIVALS = (*LEARNER, "rivals/methods", "rivals/classifiers")
 LEMMAS = (*RIVALS, "experiments/lemmas.py")
 TABLES = (*RIVALS, "estimators", "preparation", "simulate/poisoning", "experiments/table_run.py")
+# What `ActiveClassifier` computes with in the study of pools; the rules beside it are
+# scikit-learn's.
+POOLS = (
+    *("geometry", "solvers", "certificates.py", "outliers.py", "labeling"),
+    *("estimators/columns.py", "estimators/trust.py", "simulate/poisoning"),
+)
 NO_RUN = {"learning/planning.py", "learning/pool_study.py"}  # look numbers of studies up
-EVERY_SOURCE = (LEARNER, RIVALS, LEMMAS, TABLES)
+EVERY_SOURCE = (LEARNER, RIVALS, LEMMAS, TABLES, POOLS)
 _WITHOUT_EFFECT = {"type_comment", "type_params", "kind"}
 
 

@@ -110,7 +110,9 @@ class ActiveClassifier:
         )
         self._pool = FinitePool.of(pool)
         self._scaled = ScaledPool.of(self._pool.rows)
-        self.row_weights_ = trust_in_pool(self._scaled, self._parameters.noise_rate)
+        self.row_weights_ = trust_in_pool(
+            self._pool.rows, self._scaled, self._parameters.noise_rate
+        )
         self.stop_reason_: str | None = None
         self._transcript = Transcript(seed_from(random_state))
         self._learned: LearnedModel | None = None

@@ -17,6 +17,7 @@ from thresher.validation import FloatArray
 N_FIRST = 20  # questions that are random in any case
 FEW_OF_A_CLASS = 5  # labels: with fewer, half of the questions look for more of that class
 IMPROBABLE = 0.01  # level of the test whether the model overlooks a class
+SHARE_FOR_OVERLOOKED = 0.3  # of a batch that is then random; more helps less than margins do
 FEWEST_OF_A_CLASS = 2  # labels: with fewer, distrusted rows are asked about as well
 
 
@@ -87,7 +88,7 @@ class Questioner:
         weights = trust_in_labeled(self.trust, labeled, signs)
         scores = self.fitting.fit(self.pool.rows[labeled], signs, weights).scores(self.pool.rows)
         if self._overlooks_a_class(scores, transcript):
-            n_random = n_rows
+            n_random = max(n_random, math.ceil(SHARE_FOR_OVERLOOKED * n_rows))
         scores = (scores / self.pool.lengths)[candidates]
         order = np.argsort(np.abs(scores), kind="stable")
         if (rare := _rare_class(signs)) is not None:

@@ -41,12 +41,12 @@ class ScaledPool:
     deviation: FloatArray
 
     @classmethod
-    def of(cls, rows: Rows) -> Self:
-        """The scaled pool."""
+    def of(cls, rows: Rows, reach: float = REACH) -> Self:
+        """The scaled pool, with entries clipped at this many robust scales."""
         n_rows, n_features = rows.shape
         n_entries = rows.nnz if is_sparse(rows) else n_rows * n_features
         require_memory(16 * n_entries, f"scaling a pool of {n_rows} rows, {n_features} columns")
-        scaling = ColumnScaling.of(rows, REACH)
+        scaling = ColumnScaling.of(rows, reach)
         scaled = scaling.apply(rows)
         if is_sparse(scaled):
             shift, width = np.zeros(n_features), np.ones(n_features)

@@ -6,34 +6,45 @@ from numpy.typing import NDArray
 from thresher.estimators.trust import keep_every_class
 from thresher.labeling.scaled_pool import ScaledPool
 from thresher.outliers import find_weights
-from thresher.validation import FloatArray, is_sparse
+from thresher.validation import FloatArray, Rows, is_sparse
 
 MAX_COLUMNS = 400  # that the filter looks at: its work is quadratic in them
 L1_RATIO = 10.0**0.5  # of the directions that it searches, relative to their length
 MARGIN = 1.5  # times the noise rate is removed: some of it is spent on clean rows
+FAR_REACH = 30.0  # in robust scales: where entries are clipped when far ones are looked for
+FAR_MARGIN = 0.75  # times the noise rate is removed for them
 LARGEST_SHARE = 0.5  # of the pool that can be distrusted
 LEAST_TRUST = 0.5  # rows with at most this are not asked about
 
 
-def trust_in_pool(pool: ScaledPool, noise_rate: float) -> FloatArray:
+def trust_in_pool(rows: Rows, pool: ScaledPool, noise_rate: float) -> FloatArray:
     """The weight of each row after Algorithm 2 has removed what stands out in the whole pool.
+
+    It looks twice: at the clipped columns, as the fits see them, and at columns that are hardly
+    clipped, where planted rows can be far off. The smaller weight counts.
 
     Examples
     --------
     >>> rows = np.random.default_rng(0).standard_normal((500, 5))
     >>> rows[:25] = [4.0, 4.0, 4.0, 0.0, 0.0]  # planted
-    >>> trust = trust_in_pool(ScaledPool.of(rows), noise_rate=0.05)
+    >>> trust = trust_in_pool(rows, ScaledPool.of(rows), noise_rate=0.05)
     >>> bool(trust[:25].max() < 0.5 < trust[25:].mean())
     True
     """
     if noise_rate == 0:
         return np.ones(pool.rows.shape[0])
-    part = pool.rows[:, _widest(pool)]
+    columns = _widest(pool)
+    clipped = _weights(pool.rows[:, columns], MARGIN * noise_rate)
+    far = _weights(ScaledPool.of(rows[:, columns], FAR_REACH).rows, FAR_MARGIN * noise_rate)
+    return np.minimum(clipped, far)
+
+
+def _weights(rows: Rows, share: float) -> FloatArray:
     return find_weights(
-        part.toarray() if is_sparse(part) else part,
+        rows.toarray() if is_sparse(rows) else rows,
         l2_radius=1.0,
         l1_radius=L1_RATIO,
-        outlier_fraction=min(MARGIN * noise_rate, LARGEST_SHARE),
+        outlier_fraction=min(share, LARGEST_SHARE),
     )
 
 
