@@ -26,6 +26,7 @@ import pandas as pd
 
 from benchmarks.harm_bars import Bar, mean_and_error, shown
 from benchmarks.pool_stops import bars_of as bars_of_stops
+from benchmarks.pool_stops import finished_stops
 from benchmarks.pools import ATTACKS, BUDGETS
 from thresher.experiments.arena.run import latest_records, read_records
 from thresher.experiments.spec import NO_ADVERSARY, THRESHER
@@ -48,8 +49,15 @@ def load(path: str | Path) -> pd.DataFrame:
             if f"error_{budget}" in record:
                 same = {name: record[name] for name in ("table", "attack", "seed", "method")}
                 error = 100 * record[f"error_{budget}"]
-                lines.append({**same, "budget": budget, "error": error})
+                source = record.get("source", "")
+                lines.append({**same, "budget": budget, "error": error, "source": source})
     return pd.DataFrame(lines)
+
+
+def source_of(*frames: pd.DataFrame) -> str:
+    """The code that all of these were measured with; nothing if it differs, or is not known."""
+    sources = {source for frame in frames for source in frame.get("source", [""])}
+    return str(sources.pop()) if len(sources) == 1 else ""
 
 
 def errors_of(frame: pd.DataFrame) -> pd.DataFrame:
@@ -72,6 +80,7 @@ def errors_of(frame: pd.DataFrame) -> pd.DataFrame:
 def cells_of(frame: pd.DataFrame) -> pd.DataFrame:
     """One line for each cell and method: the mean error, and Thresher's difference to the best."""
     lines = []
+    sources = {key: source_of(part) for key, part in frame.groupby(CELL)}
     for key, group in errors_of(frame).groupby(level=CELL, sort=False):
         compared = group.dropna(subset=[BEST])
         for method in group:
@@ -81,8 +90,9 @@ def cells_of(frame: pd.DataFrame) -> pd.DataFrame:
                 difference, error = mean_and_error(compared[THRESHER] - compared[BEST])
                 line |= {"difference": difference, "difference_error": error}
             if len(own):
-                lines.append({**line, "error": own.mean(), "n_seeds": len(own)})
-    columns = [*CELL, "method", "error", "n_seeds", "difference", "difference_error"]
+                line |= {"error": own.mean(), "n_seeds": len(own), "source": sources[key]}
+                lines.append(line)
+    columns = [*CELL, "method", "error", "n_seeds", "difference", "difference_error", "source"]
     return pd.DataFrame(lines, columns=columns)
 
 
@@ -131,10 +141,10 @@ def _rise(wide: pd.DataFrame, table: str, attack: str, budget: int) -> Iterator[
     yield Bar("L2", table, said, float(rises[THRESHER]), 2 / 3 * float(rises[BEST]))
 
 
-def write(frame: pd.DataFrame, bars: Sequence[Bar], folder: Path) -> None:
+def write(frame: pd.DataFrame, bars: Sequence[Bar], folder: Path, source: str) -> None:
     """Write the cells and the bars as CSV files, which the page is made of."""
     _write_cells(frame, folder / "pools.csv")
-    lines = pd.DataFrame([{**asdict(bar), "kept": bar.verdict} for bar in bars])
+    lines = pd.DataFrame([{**asdict(bar), "kept": bar.verdict, "source": source} for bar in bars])
     lines.round(4).to_csv(folder / "pools-bars.csv", index=False, lineterminator="\n")
 
 
@@ -156,12 +166,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--studies", type=Path, metavar="DIR", help="write pools.csv there")
     options = parser.parse_args(argv)
     frame = load(options.records)
-    bars = bars_of(frame) + (bars_of_stops(options.stops) if options.stops else [])
+    stops = [finished_stops(options.stops)] if options.stops else []
+    bars = [*bars_of(frame), *(bar for stopped in stops for bar in bars_of_stops(stopped))]
     cells = cells_of(frame).pivot_table(index=CELL, columns="method", values="error", sort=False)
     print(cells.round(2).reset_index().to_string(index=False))
     print(shown(bars))
     if options.studies:
-        write(frame, bars, options.studies)
+        write(frame, bars, options.studies, source_of(frame, *stops))
         for name, path in (("audit", options.audits), ("peers", options.peers)):
             if path:
                 _write_cells(load(path), options.studies / f"pools-{name}.csv")

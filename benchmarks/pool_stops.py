@@ -26,6 +26,7 @@ from benchmarks.harm_bars import Bar, shown
 from benchmarks.pools import PoolRun, split_of
 from thresher import ActiveClassifier
 from thresher.experiments.arena.run import RecordFile, latest_records, read_records
+from thresher.experiments.sources import POOLS, source_digest
 from thresher.experiments.spec import NO_ADVERSARY, THRESHER, parse_seeds
 from thresher.labeling.judging import exact_interval
 from thresher.simulate.poisoning import PoisonedSplit
@@ -53,7 +54,7 @@ def measure(run: StopRun, data_dir: str, _: Limits) -> Record:
     try:
         split = split_of(run, data_dir)
         with warnings.catch_warnings(action="ignore"):
-            return record_of(run, "finished", **_outcome(run, split))
+            return record_of(run, "finished", **_outcome(run, split), source=source_digest(POOLS))
     except Exception as error:
         return record_of(run, "failed", f"{type(error).__name__}: {error}")
 
@@ -89,10 +90,14 @@ def runs_of(seeds: Sequence[int] | None) -> Iterator[StopRun]:
             yield StopRun(table, seed, ATTACKS[seed % len(ATTACKS)], NOISE_RATE, THRESHER)
 
 
-def bars_of(path: str | Path) -> list[Bar]:
-    """How often the interval misses the test error, and how wide it is."""
+def finished_stops(path: str | Path) -> pd.DataFrame:
+    """The runs of a file that came to an end, one line each."""
     frame = pd.DataFrame(latest_records(read_records(path)).values())
-    frame = frame[frame["status"] == "finished"]
+    return frame[frame["status"] == "finished"]
+
+
+def bars_of(frame: pd.DataFrame) -> list[Bar]:
+    """How often the interval misses the test error, and how wide it is."""
     bars = []
     for is_clean, group in frame.groupby(frame["attack"] == NO_ADVERSARY):
         pool = "clean" if is_clean else "5 % planted"
@@ -126,7 +131,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     with RecordFile(options.out) as file:
         code = run_study(file, runs_of(options.seeds), options, Limits(), measure=measure)
-    bars = bars_of(options.out)
+    bars = bars_of(finished_stops(options.out))
     print(shown(bars))
     return code or int(not all(bar.holds for bar in bars if bar.is_measured))
 

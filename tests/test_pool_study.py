@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -159,13 +160,19 @@ def test_methods_are_compared_on_the_seeds_that_all_of_them_have(tmp_path: Path)
     assert pool_bars.cells_of(late).set_index("method").loc["margin", "error"] > 7
 
 
+def test_a_source_is_named_only_if_all_runs_have_it() -> None:
+    new, old = pd.DataFrame({"source": ["a", "a"]}), pd.DataFrame({"source": ["b"]})
+    assert pool_bars.source_of(new) == "a"
+    assert pool_bars.source_of(new, old) == pool_bars.source_of(new, pd.DataFrame()) == ""
+
+
 def test_intervals_that_miss_are_counted(tmp_path: Path) -> None:
     with RecordFile(tmp_path / "s.jsonl") as file:
         for seed, error in enumerate((0.05, 0.2)):
             run = pool_stops.StopRun("mdrr", seed, "none", 0.0, "thresher")
             found = pool_stops.exact_interval(2, 40)._asdict() | {"error": error, "n_random": 40}
             file.append(pools.record_of(run, "finished", **found))
-    missed, width = pool_stops.bars_of(tmp_path / "s.jsonl")
+    missed, width = pool_stops.bars_of(pool_stops.finished_stops(tmp_path / "s.jsonl"))
     assert missed.value == 50.0 and not missed.is_measured  # of two runs
     assert width.value == pytest.approx(1.0)
 
@@ -202,7 +209,7 @@ def pools_page(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def page_of(pools_page: Any, folder: Path, errors: Errors, monkeypatch: Any) -> str:
     frame = write_records(folder / "r.jsonl", errors)
-    pool_bars.write(frame, pool_bars.bars_of(frame), folder)
+    pool_bars.write(frame, pool_bars.bars_of(frame), folder, "a1b2")
     monkeypatch.setattr(sys.modules["cells"], "HERE", folder)
     monkeypatch.setattr(pools_page, "HERE", folder)
     assert len(pools_page.draw(pools_page.read()[0]).axes) == 1
