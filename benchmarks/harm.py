@@ -37,6 +37,7 @@ from threadpoolctl import threadpool_limits
 
 import thresher
 from benchmarks.harm_tables import ENRON, TABLES, StudyTable, split_of, table_named
+from thresher.experiments import sources
 from thresher.experiments.arena.processes import without_interrupts
 from thresher.experiments.arena.run import RecordFile, latest_records
 from thresher.experiments.spec import CLEAN_RATE, NO_ADVERSARY, THRESHER, parse_seeds
@@ -51,6 +52,7 @@ TRUSTED = {f"trusted-{name}": name for name in TREES}
 NEEDS_DENSE = ("boosting", "trusted-boosting")
 RIVALS = ("sever", "trimmed-loss", "norm-filter-l1-logistic", "norm-filter-linear-svm")
 METHODS = (THRESHER, *UNDEFENDED, *TREES, *TRUSTED)
+OURS = (THRESHER, *TRUSTED)
 CHOSEN = ("C_", "sparsity_", "final_fit_")  # what a fitted model says about its choice
 Record = dict[str, Any]
 
@@ -104,7 +106,10 @@ def measure(fit: Fit, data_dir: str, limits: Limits) -> Record:
                 reason = f"{needs}; the limit is {limits.dense_megabytes:g} MB"
                 return record_of(fit, "skipped", reason)
             split = _dense(split)
-        return record_of(fit, "finished", **_outcome(fit, split))
+        parts = sources.TABLES if fit.method in OURS else sources.RIVALS_ON_TABLES
+        return record_of(
+            fit, "finished", **_outcome(fit, split), source=sources.source_digest(parts)
+        )
     except Exception as error:
         return record_of(fit, "failed", f"{type(error).__name__}: {error}")
 

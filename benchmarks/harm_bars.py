@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -84,7 +84,14 @@ def load(path: str | Path) -> pd.DataFrame:
         frame[name] = frame[name].astype(float) if name in frame else math.nan
     frame[["error", "balanced_error"]] *= 100
     frame["strength"] = frame["strength"].astype(float).fillna(-1.0)  # a key, which NaN is not
+    frame["source"] = frame["source"].fillna("") if "source" in frame else ""
     return frame
+
+
+def source_of(sources: Iterable[str]) -> str:
+    """The code that all of these were measured with; nothing if it differs, or is not known."""
+    found = set(sources)
+    return str(found.pop()) if len(found) == 1 else ""
 
 
 def with_peer(frame: pd.DataFrame) -> pd.DataFrame:
@@ -122,7 +129,8 @@ def cells_of(frame: pd.DataFrame) -> pd.DataFrame:
     means = dict.fromkeys(("error", "balanced_error", "cpu_seconds"), "mean")
     means |= {"trust_planted": "mean", "trust_clean": "mean"}
     groups = done.groupby(CELL, sort=False)
-    cells = groups.agg(n_splits=("seed", "size"), **{k: (k, v) for k, v in means.items()})
+    whole = {"n_splits": ("seed", "size"), "source": ("source", source_of)}
+    cells = groups.agg(**whole, **{name: (name, mean) for name, mean in means.items()})
     unfinished = frame[frame["status"] != "finished"].groupby(CELL).size()
     cells = cells.join(unfinished.rename("n_unfinished"), how="outer").fillna({"n_unfinished": 0})
     pairs = paired(done, THRESHER, PEER).assign(method=THRESHER)
@@ -245,7 +253,9 @@ def shown(bars: Sequence[Bar]) -> str:
 def write(frame: pd.DataFrame, folder: Path) -> None:
     """Write the cells and the bars as CSV files, which the page is made of."""
     cells_of(frame).round(4).to_csv(folder / "harm.csv", index=False, lineterminator="\n")
-    lines = pd.DataFrame([{**asdict(bar), "kept": bar.verdict} for bar in bars_of(frame)])
+    source = source_of(frame.loc[frame["method"] == THRESHER, "source"])
+    bars = bars_of(frame)
+    lines = pd.DataFrame([{**asdict(bar), "kept": bar.verdict, "source": source} for bar in bars])
     lines.round(4).to_csv(folder / "harm-bars.csv", index=False, lineterminator="\n")
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks.harm_bars import Bar, mean_and_error, shown
+from benchmarks.harm_bars import Bar, mean_and_error, shown, source_of
 from benchmarks.pool_stops import bars_of as bars_of_stops
 from benchmarks.pool_stops import finished_stops
 from benchmarks.pools import ATTACKS, BUDGETS
@@ -54,12 +54,6 @@ def load(path: str | Path) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def source_of(*frames: pd.DataFrame) -> str:
-    """The code that all of these were measured with; nothing if it differs, or is not known."""
-    sources = {source for frame in frames for source in frame.get("source", [""])}
-    return str(sources.pop()) if len(sources) == 1 else ""
-
-
 def errors_of(frame: pd.DataFrame) -> pd.DataFrame:
     """One line for each cell and seed, one column for each method and one for the best margin.
 
@@ -80,7 +74,7 @@ def errors_of(frame: pd.DataFrame) -> pd.DataFrame:
 def cells_of(frame: pd.DataFrame) -> pd.DataFrame:
     """One line for each cell and method: the mean error, and Thresher's difference to the best."""
     lines = []
-    sources = {key: source_of(part) for key, part in frame.groupby(CELL)}
+    sources = {key: source_of(part) for key, part in frame.groupby(CELL)["source"]}
     for key, group in errors_of(frame).groupby(level=CELL, sort=False):
         compared = group.dropna(subset=[BEST])
         for method in group:
@@ -172,7 +166,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(cells.round(2).reset_index().to_string(index=False))
     print(shown(bars))
     if options.studies:
-        write(frame, bars, options.studies, source_of(frame, *stops))
+        sources = [source for part in (frame, *stops) for source in part["source"]]
+        write(frame, bars, options.studies, source_of(sources))
         for name, path in (("audit", options.audits), ("peers", options.peers)):
             if path:
                 _write_cells(load(path), options.studies / f"pools-{name}.csv")

@@ -92,8 +92,9 @@ def runs_of(seeds: Sequence[int] | None) -> Iterator[StopRun]:
 
 def finished_stops(path: str | Path) -> pd.DataFrame:
     """The runs of a file that came to an end, one line each."""
-    frame = pd.DataFrame(latest_records(read_records(path)).values())
-    return frame[frame["status"] == "finished"]
+    records = latest_records(read_records(path)).values()
+    done = [record for record in records if record["status"] == "finished"]
+    return pd.DataFrame([{"source": "", **record} for record in done])
 
 
 def bars_of(frame: pd.DataFrame) -> list[Bar]:

@@ -21,6 +21,7 @@ from benchmarks.harm_bars import (
     load,
     main,
     paired,
+    source_of,
     with_peer,
     write,
 )
@@ -225,3 +226,8 @@ def test_the_page_is_what_its_cells_say(harm_page) -> None:
         return
     rows = harm_page.read_rows("harm"), harm_page.read_rows("harm-bars")
     assert harm_page.PAGE.read_text(encoding="utf-8") == harm_page.page(*rows)
+
+
+def test_a_source_is_named_only_if_all_fits_have_it() -> None:
+    assert source_of(["a", "a"]) == "a"
+    assert source_of(["a", "b"]) == source_of(["a", ""]) == source_of([]) == ""

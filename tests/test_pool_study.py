@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -158,12 +157,6 @@ def test_methods_are_compared_on_the_seeds_that_all_of_them_have(tmp_path: Path)
     assert cell["n_seeds"] == 2 and cell["difference"] == pytest.approx(0.0)
     late = write_records(tmp_path / "r.jsonl", {("none", "committee"): 0.01}, n_seeds=1)
     assert pool_bars.cells_of(late).set_index("method").loc["margin", "error"] > 7
-
-
-def test_a_source_is_named_only_if_all_runs_have_it() -> None:
-    new, old = pd.DataFrame({"source": ["a", "a"]}), pd.DataFrame({"source": ["b"]})
-    assert pool_bars.source_of(new) == "a"
-    assert pool_bars.source_of(new, old) == pool_bars.source_of(new, pd.DataFrame()) == ""
 
 
 def test_intervals_that_miss_are_counted(tmp_path: Path) -> None:

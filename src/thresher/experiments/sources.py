@@ -23,6 +23,7 @@ LEARNER = (
 RIVALS = (*LEARNER, "rivals/methods", "rivals/classifiers")
 LEMMAS = (*RIVALS, "experiments/lemmas.py")
 TABLES = (*RIVALS, "estimators", "preparation", "simulate/poisoning", "experiments/table_run.py")
+RIVALS_ON_TABLES = ("rivals/classifiers", "rivals/methods", "simulate/poisoning")
 # What `ActiveClassifier` computes with in the study of pools; the rules beside it are
 # scikit-learn's.
 POOLS = (
@@ -30,7 +31,7 @@ POOLS = (
     *("estimators/columns.py", "estimators/trust.py", "simulate/poisoning"),
 )
 NO_RUN = {"learning/planning.py", "learning/pool_study.py"}  # look numbers of studies up
-EVERY_SOURCE = (LEARNER, RIVALS, LEMMAS, TABLES, POOLS)
+EVERY_SOURCE = (LEARNER, RIVALS, LEMMAS, TABLES, RIVALS_ON_TABLES, POOLS)
 _WITHOUT_EFFECT = {"type_comment", "type_params", "kind"}
 
 
