@@ -1,7 +1,7 @@
 """Choices of sparsity and noise rate, compared on held-out rows."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Self
 
@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from thresher.estimators.checks import Settings, check_sparsity, check_two_classes, class_weights
 from thresher.estimators.cross_validation import fit_to_all, fit_to_folds, warn_of_uncertified
+from thresher.estimators.disputes import TrainingTable
 from thresher.estimators.final_fit import Judgment, PenalizedChoice, PenalizedFits
-from thresher.estimators.folds import Fold, restricted
+from thresher.estimators.folds import restricted
 from thresher.estimators.samples import sample_of_rows
 from thresher.estimators.trust import balanced_error, keep_every_class, weighted_error
-from thresher.validation import FloatArray, Rows
+from thresher.validation import FloatArray
 
 Choice = tuple[int | str, float]  # sparsity and noise rate
 
@@ -26,37 +27,38 @@ class Comparison:
     ----------
     make : an unfitted `HalfspaceClassifier` for a sparsity and a noise rate
     choices : to compare
-    rows, labels : the table
-    folds : to compare the choices on. If there is one choice and the table is large, a sample of
-        their rows is looked at
+    table : with folds to compare the choices on. If there is one choice and the table is large, a
+        sample of their rows is looked at
     final_fit : "auto", "hinge" or "penalized"
     fitted : the classifier of the only choice after its phases on all rows, if there is one already
+
+    Attributes
+    ----------
+    trust : (n,) in each row, by the widest choice
     """
 
     def __init__(
         self,
         make: Callable[[int | str, float], Any],
         choices: Sequence[Choice],
-        rows: Rows,
-        labels: Any,
-        folds: Sequence[Fold],
+        table: TrainingTable,
         final_fit: str,
         fitted: Any = None,
     ) -> None:
         self._make, self._choices = make, choices
-        self._rows, self._labels = rows, labels
+        self._rows, self._labels, self._n_lost = table.rows, table.labels, table.n_lost
         self._with_halfspaces = final_fit != "penalized"
         self._errors: dict[tuple[Choice, str], Sequence[float]] = {}
         self._scores: dict[Choice, FloatArray] = {}  # of halfspaces, for held-out rows
         widest = max(choices, key=lambda choice: (check_sparsity(choice[0]), choice[1]))
-        self._fitted = {widest: fitted or fit_to_all(make(*widest), rows, labels)}
+        self._fitted = {widest: fitted or fit_to_all(make(*widest), table.rows, table.labels)}
         self._seen = self._rows_to_compare_on(widest)
-        self._folds = restricted(folds, self._seen, len(labels))
+        self._folds = restricted(table.folds, self._seen, len(table.labels))
         self._judgment: Judgment | None = None
-        self._trust = self._fitted[widest].row_weights_
+        self.trust = self._fitted[widest].row_weights_
         if final_fit != "hinge":
             self._judgment = self._penalized_fits(self._fitted[widest]).judge()
-            self._trust = self._judgment.trust
+            self.trust = self._judgment.trust
             self._penalized = {widest: self._judgment.penalized}
 
     def _rows_to_compare_on(self, choice: Choice) -> NDArray[np.intp]:
@@ -77,7 +79,7 @@ class Comparison:
         # A generator: a list would keep every fitted estimator in memory.
         fits = ((self._make(*choice), fold) for choice, fold in pairs)
         results = []
-        for result in fit_to_folds(fits, self._rows, self._labels, self._trust, n_jobs):
+        for result in fit_to_folds(fits, self._rows, self._labels, self.trust, n_jobs):
             results.append(result)
             yield
         warn_of_uncertified(results)
@@ -102,7 +104,7 @@ class Comparison:
         scores = fitted._scores(self._rows)
         wrong = fitted._labels(scores) != self._labels
         costs = class_weights(fitted.class_weight, self._labels)
-        error = weighted_error(wrong, self._labels, self._trust, costs)
+        error = weighted_error(wrong, self._labels, self.trust, costs)
         allowed = error + _optimism(error, fitted, len(self._labels))
         if allowed < of_others:
             self._errors[choice, "hinge"], self._scores[choice] = [allowed], scores
@@ -128,7 +130,7 @@ class Comparison:
             self._scores[choice] if kind == "hinge" else self._penalized_fit(choice).held_out.scores
         )
         _, signs = check_two_classes(self._labels)
-        return balanced_error(scores, signs, self._trust)
+        return balanced_error(scores, signs, self.trust)
 
     def fit_best(self, chosen: "PathPoint") -> Any:
         """The classifier of the choice, fitted to all rows, with its final model."""
@@ -136,7 +138,7 @@ class Comparison:
         best = self._fit_to_all(choice)
         if self._judgment is not None:
             best.row_weights_ = self._weights_of(best)
-            best.evidence_ = self._judgment.evidence
+            best.evidence_ = replace(self._judgment.evidence, n_lost=self._n_lost)
         if chosen.final_fit == "penalized":
             chosen_fit = self._penalized_fit(choice)
             fit = chosen_fit.fit()
@@ -158,13 +160,13 @@ class Comparison:
         if choice not in self._penalized:
             fitted = self._fit_to_all(choice)
             fits = self._penalized_fits(fitted)
-            self._penalized[choice] = fits.choose(self._weights_of(fitted), self._trust)
+            self._penalized[choice] = fits.choose(self._weights_of(fitted), self.trust)
         return self._penalized[choice]
 
     def _weights_of(self, fitted: Any) -> FloatArray:
         """The trust of the classifier; ones if nothing stands out."""
         if self._judgment is None or not self._judgment.evidence.stands_out:
-            return self._trust
+            return self.trust
         agreed = fitted.row_weights_ * self._judgment.agreement
         return keep_every_class(agreed, self._labels)
 

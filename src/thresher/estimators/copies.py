@@ -74,6 +74,15 @@ class Copies:
             groups=np.repeat(np.cumsum(is_new) - 1, numbers),
         )
 
+    @classmethod
+    def of_each(cls, n_rows: int) -> Self:
+        """One copy of each row, in the order of the table."""
+        return cls(n_rows, np.arange(n_rows), np.arange(n_rows))
+
+    def take(self, chosen: NDArray[np.intp]) -> Self:
+        """Some of the copies."""
+        return replace(self, places=self.places[chosen], groups=self.groups[chosen])
+
     def table(self, rows: Rows, labels: Any) -> tuple[Rows, Any]:
         """The copies, with their labels."""
         if not isinstance(rows, DeviceRows):
@@ -108,6 +117,20 @@ class Copies:
             row_weights=np.bincount(group, weights=outcome.row_weights) / numbers,
             is_left_out=np.bincount(group, weights=outcome.is_left_out) == numbers,
         )
+
+
+def numbers_of_equal_rows(rows: Rows) -> NDArray[np.intp] | None:
+    """(n,) a number for each row; equal rows have the same one. None if no two are equal.
+
+    Examples
+    --------
+    >>> numbers_of_equal_rows(np.array([[1.0], [2.0], [1.0]])).tolist() in ([0, 1, 0], [1, 0, 1])
+    True
+    """
+    if _few_columns_tell_apart(rows):
+        return None
+    keys, numbers = np.unique(_keys_of(rows), return_inverse=True)
+    return None if keys.size == numbers.size else numbers
 
 
 def n_copies(weights: FloatArray) -> NDArray[np.intp]:

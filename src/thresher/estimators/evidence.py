@@ -10,6 +10,7 @@ from thresher.learning.steps import around_class_medians
 from thresher.outliers import find_weights
 from thresher.solvers import worst_direction
 from thresher.validation import FloatArray, Rows, is_sparse
+from thresher.wording import count
 
 N_CHANCE = 3  # tables drawn by chance
 MOST_ROWS = 2000  # of a table that is compared with chance: a larger one is sampled
@@ -35,6 +36,8 @@ class Evidence:
         needed
     improvement : by how many standard errors trust lowers the error of penalized fits on trusted
         held-out rows
+    n_lost : number of rows that were left out because equal rows with the other label have more
+        trust
 
     Examples
     --------
@@ -42,6 +45,8 @@ class Evidence:
     False
     >>> Evidence(100, 2000, 0.05, 0.3, 0.4, 6.0, 0.2).sentence()
     'Nothing stands out above what 100 rows and 2,000 columns show by chance. Had 5 planted...'
+    >>> Evidence(100, 2000, 0.05, 0.3, 0.4, 6.0, 1.7, n_lost=3).sentence()
+    'Left out: 3 rows, because equal rows with the other label have more trust. Rows stand out:...'
     """
 
     n_rows: int
@@ -51,28 +56,41 @@ class Evidence:
     gain_by_chance: float
     distance: float
     improvement: float
+    n_lost: int = 0
 
     @property
     def stands_out(self) -> bool:
-        """Whether rows stand out in either way."""
+        """Whether rows stand out in any way."""
+        return self._is_clear or bool(self.n_lost)
+
+    @property
+    def _is_clear(self) -> bool:
         return self.improvement > CLEARLY or self.gain > self.gain_by_chance
 
     def sentence(self) -> str:
         """What was seen, in words."""
+        if not self.n_lost:
+            return self._of_the_rest()
+        return (
+            f"Left out: {count(self.n_lost, 'row')}, because equal rows with the other label have "
+            f"more trust. {self._of_the_rest()}"
+        )
+
+    def _of_the_rest(self) -> str:
         if self.improvement > CLEARLY:
             return (
                 "Rows stand out: without them, models predict the trusted rows better "
                 f"(by {self.improvement:.1f} standard errors)."
             )
-        if self.stands_out:
+        if self._is_clear:
             return (
                 f"Rows stand out: removing {self.outlier_fraction:.1%} of them takes away "
                 f"{self.gain:.1%} of the largest variance (by chance: {self.gain_by_chance:.1%})."
             )
         n_planted = max(1, round(self.outlier_fraction * self.n_rows))
         said = (
-            f"Nothing stands out above what {self.n_rows:,} rows and {self.n_columns:,} columns "
-            "show by chance."
+            f"Nothing {'else ' if self.n_lost else ''}stands out above what {self.n_rows:,} rows "
+            f"and {self.n_columns:,} columns show by chance."
         )
         if np.isnan(self.distance):
             return said

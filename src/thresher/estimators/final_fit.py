@@ -11,7 +11,7 @@ from thresher.estimators.agreement import WeakModels, agreement
 from thresher.estimators.checks import Settings, check_two_classes, class_weights
 from thresher.estimators.evidence import CLEARLY, Evidence, compare_with_chance, improvement
 from thresher.estimators.examples import Examples, HeldOut
-from thresher.estimators.folds import Fold
+from thresher.estimators.folds import Fold, renumbered
 from thresher.estimators.penalized import PenalizedFit, choose_penalty, with_short_indices
 from thresher.estimators.screening import promising_columns
 from thresher.estimators.trust import keep_every_class
@@ -82,10 +82,7 @@ class PenalizedFits:
         self._costs = np.ones(len(labels)) if given is None else class_weights(given, labels)
         self._columns = self._useful_columns(rows)
         self._seen = np.arange(len(labels)) if seen is None else seen
-        self._folds = [
-            Fold(fold.number, *(np.searchsorted(self._seen, part) for part in fold[1:]))
-            for fold in folds
-        ]
+        self._folds = renumbered(folds, self._seen)
         self._scaled = self._scaled_rows(self._seen, self._columns)
 
     @property

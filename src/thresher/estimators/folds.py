@@ -96,6 +96,25 @@ def restricted(folds: Sequence[Fold], places: NDArray[np.intp], n_rows: int) -> 
     ]
 
 
+def renumbered(folds: Sequence[Fold], places: NDArray[np.intp]) -> list[Fold]:
+    """The same folds of a table that has the rows of these places alone.
+
+    Examples
+    --------
+    >>> [fold.test.tolist() for fold in renumbered([Fold(1, [3], [5, 8])], np.array([3, 5, 8]))]
+    [[1, 2]]
+    """
+    return [
+        Fold(fold.number, *(np.searchsorted(places, part) for part in fold[1:])) for fold in folds
+    ]
+
+
+def are_usable(folds: Sequence[Fold], labels: Any) -> bool:
+    """Whether every fold holds out rows, and has every class among those to fit to."""
+    n_classes = np.unique(labels).size
+    return all(f.test.size and np.unique(labels[f.train]).size == n_classes for f in folds)
+
+
 def _stratified_folds(n_folds: int, labels: Any, seed: int, copies: Copies | None) -> list[Fold]:
     """Shuffled folds of rows; of groups of equal rows if there are copies."""
     splitter = _stratified(n_folds, labels, seed)

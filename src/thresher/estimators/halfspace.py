@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from thresher.estimators.columns import ColumnScaling, HomogeneousRows
 from thresher.estimators.comparison import Comparison
 from thresher.estimators.contradictions import NoiseRate
 from thresher.estimators.copies import Copies
+from thresher.estimators.disputes import TrainingTable, settle
 from thresher.estimators.folds import usual_folds
 from thresher.estimators.penalized import PenalizedFit
 from thresher.estimators.pools import in_memory
@@ -192,13 +194,14 @@ class HalfspaceClassifier(FittedHalfspace):
             self.estimated_noise_rate_ = NoiseRate.seen_by(self, seen, labels)
             settings = replace(settings, noise_rate=self.estimated_noise_rate_.to_withstand)
         report = FitReport(self, X, y)
-        self._learn(
-            rows, labels, settings, observe=lambda learned: report.task_ended("phase", learned)
-        )
+        learn = partial(self._learn, observe=lambda learned: report.task_ended("phase", learned))
         if settings.final_fit == "hinge":
+            learn(rows, labels, settings)
             self._calibrate(self._scores(rows), labels)
         else:
-            self._finish(rows, labels, settings, copies)
+            folds = usual_folds(labels, settings.seed, copies)
+            table = self._finish(TrainingTable(rows, labels, folds, copies), settings, learn)
+            labels, copies = table.labels, table.copies
         self._warn_of_distrusted_classes(labels)
         self._count_once(copies)
         report.fit_ended()
@@ -298,20 +301,27 @@ class HalfspaceClassifier(FittedHalfspace):
 
     # -- the final model ---------------------------------------------------------------------
 
-    def _finish(self, rows: Rows, labels: Any, settings: Settings, copies: Copies | None) -> None:
-        """Choose between the halfspace and a penalized fit to the rows it trusts."""
-        compared = Comparison(
-            lambda *_: clone(self).set_params(noise_rate=settings.noise_rate),
-            [(self.sparsity, settings.noise_rate)],
-            rows,
-            labels,
-            usual_folds(labels, settings.seed, copies),
-            settings.final_fit,
-            fitted=self,
-        )
+    def _finish(
+        self, table: TrainingTable, settings: Settings, learn: Callable[..., None]
+    ) -> TrainingTable:
+        """Choose between the halfspace and a penalized fit to the rows it trusts.
+
+        Returns the table without the rows that lose a dispute.
+        """
+        choice = (self.sparsity, settings.noise_rate)
+
+        def make(*_: Any) -> Any:
+            return clone(self).set_params(noise_rate=settings.noise_rate)
+
+        def compare(table: TrainingTable) -> Comparison:
+            learn(table.rows, table.labels, settings)
+            return Comparison(make, [choice], table, settings.final_fit, fitted=self)
+
+        table, compared = settle(table, compare, settings.noise_rate)
         for _ in compared.fit_halfspaces(n_jobs=None):
             pass
         compared.fit_best(compared.path()[0])
+        return table
 
     def _take_penalized(self, fit: PenalizedFit) -> None:
         """Make a penalized fit the final model, as a unit vector like a halfspace."""

@@ -21,6 +21,7 @@ from thresher.estimators.checks import (
 from thresher.estimators.comparison import Choice, Comparison, choose
 from thresher.estimators.contradictions import NoiseRate
 from thresher.estimators.copies import Copies
+from thresher.estimators.disputes import TrainingTable, settle
 from thresher.estimators.folds import DEFAULT_FOLDS, make_folds
 from thresher.estimators.halfspace import HalfspaceClassifier
 from thresher.estimators.model import HalfspaceModel
@@ -156,12 +157,16 @@ class HalfspaceClassifierCV(FittedHalfspace):
         n_fits = 2 + len(choices) * (len(folds) if settings.final_fit != "penalized" else 0)
         with self._bar(n_fits) as move:
             report = FitReport(self, X, y, n_tasks=n_fits, move=move)
-            compared = Comparison(make, choices, rows, labels, folds, settings.final_fit)
+            table, compared = settle(
+                TrainingTable(rows, labels, folds, copies),
+                lambda table: Comparison(make, choices, table, settings.final_fit),
+                0.0 if settings.final_fit == "hinge" else max(rate for _, rate in choices),
+            )
             report.task_ended("fit for trust")
             for _ in compared.fit_halfspaces(self.n_jobs):
                 report.task_ended("fit to folds")
             self.path_ = compared.path()
-            self._take(compared.fit_best(choose(self.path_)), labels, copies)
+            self._take(compared.fit_best(choose(self.path_)), table.labels, table.copies)
             report.task_ended("fit of the choice")
             report.fit_ended()
         return self

@@ -1,0 +1,142 @@
+"""Disputed rows: equal features with different labels, of which one side must be wrong."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.estimators.checks import check_two_classes
+from thresher.estimators.copies import Copies, numbers_of_equal_rows
+from thresher.estimators.folds import Fold, are_usable, renumbered, restricted
+from thresher.estimators.trust import MOST_OF_A_CLASS
+from thresher.validation import FloatArray, Rows
+
+LESS = 0.9  # times the trust in the other side: a side with less of it loses
+ALLOWED = 1.1  # times the number of rows that could be planted: more disputes are genuine
+N_ROUNDS = 3  # fits, each without the rows that lost in those before
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingTable:
+    """What a fit looks at: rows and labels, folds of them, and what they are copies of.
+
+    Parameters
+    ----------
+    rows, labels : n of them
+    folds : of these rows
+    copies : the rows of the user's table that they are; None if it is that table
+    n_lost : number of further rows that lost a dispute
+    """
+
+    rows: Rows
+    labels: Any
+    folds: Sequence[Fold]
+    copies: Copies | None = None
+    n_lost: int = 0
+
+    def without(self, lost: NDArray[np.bool_]) -> Self | None:
+        """The table without the rows that lost; None if the folds would be unusable."""
+        kept = np.flatnonzero(~lost)
+        labels = self.labels[kept]
+        folds = renumbered(restricted(self.folds, kept, lost.size), kept)
+        if not are_usable(folds, labels):
+            return None
+        copies = (self.copies or Copies.of_each(lost.size)).take(kept)
+        n_lost = self.n_lost + int(lost.sum())
+        return type(self)(self.rows[kept], labels, folds, copies, n_lost)
+
+
+@dataclass(frozen=True, eq=False)
+class Disputes:
+    """Which rows of a table are equal but for their labels, and how many may lose.
+
+    Tables of few values have genuine disputes. If there are more than planted rows can explain, no
+    row loses.
+
+    Parameters
+    ----------
+    numbers : (n,) equal rows have the same number, whatever their labels
+    n_allowed : number of rows that may lose
+
+    Examples
+    --------
+    >>> rows, signs = np.array([[1.0], [2.0], [1.0], [3.0]]), np.array([1.0, 1.0, -1.0, -1.0])
+    >>> disputes = Disputes.of(rows, signs, noise_rate=0.3)
+    >>> disputes.lost(signs, np.array([0.9, 1.0, 0.1, 1.0]))
+    array([False, False,  True, False])
+    >>> disputes.lost(signs, np.array([0.9, 1.0, 0.85, 1.0])).any()
+    np.False_
+    >>> Disputes.of(rows[:2], signs[:2], noise_rate=0.3) is None
+    True
+    """
+
+    numbers: NDArray[np.intp]
+    n_allowed: float
+
+    @classmethod
+    def of(cls, rows: Rows, signs: FloatArray, noise_rate: float) -> Self | None:
+        """The disputes of a table; None if it has none, or too many."""
+        n_allowed = ALLOWED * noise_rate * signs.size
+        numbers = numbers_of_equal_rows(rows) if n_allowed >= 1 else None
+        if numbers is None:
+            return None
+        disputes = cls(numbers, n_allowed)
+        n_wrong = disputes._sizes(signs).min(axis=1).sum()  # whichever sides are
+        return disputes if 0 < n_wrong <= n_allowed else None
+
+    def lost(self, signs: FloatArray, trust: FloatArray) -> NDArray[np.bool_]:
+        """The rows on a side with clearly less trust; none if they are too many."""
+        sides, sizes = self._sides(signs), self._sizes(signs)
+        means = np.bincount(sides, trust, sizes.size).reshape(-1, 2) / np.maximum(sizes, 1)
+        loses = (sizes > 0).all(axis=1, keepdims=True) & (means < LESS * means[:, ::-1])
+        lost: NDArray[np.bool_] = loses.ravel()[sides]
+        of_class = max(float(lost[signs == sign].mean()) for sign in (-1.0, 1.0))
+        return lost & (lost.sum() <= self.n_allowed) & (of_class <= MOST_OF_A_CLASS)
+
+    def without(self, lost: NDArray[np.bool_]) -> Self:
+        """The disputes of the other rows."""
+        return type(self)(self.numbers[~lost], self.n_allowed - int(lost.sum()))
+
+    def _sides(self, signs: FloatArray) -> NDArray[np.intp]:
+        """Two numbers for each set of equal rows, one for each label."""
+        sides: NDArray[np.intp] = 2 * self.numbers + (signs > 0)
+        return sides
+
+    def _sizes(self, signs: FloatArray) -> NDArray[np.intp]:
+        n_sides = 2 * (int(self.numbers.max()) + 1)
+        return np.bincount(self._sides(signs), minlength=n_sides).reshape(-1, 2)
+
+
+class Compared(Protocol):
+    """What is known once fits to a table were compared."""
+
+    trust: FloatArray
+
+
+T = TypeVar("T", bound=Compared)
+
+
+def settle(
+    table: TrainingTable, compare: Callable[[TrainingTable], T], noise_rate: float
+) -> tuple[TrainingTable, T]:
+    """The table without the rows that lose a dispute, and what is known of the rest.
+
+    A planted copy of a clean row with the other label differs from it in nothing but trust. Sides
+    with clearly less trust are left out, and the rest is looked at again: once some planted copies
+    are gone, trust tells more of them from their originals.
+
+    Departure: Algorithm 2 does not compare rows.
+    """
+    compared = compare(table)
+    _, signs = check_two_classes(table.labels)
+    disputes = Disputes.of(table.rows, signs, noise_rate)
+    for _ in range(N_ROUNDS - 1):
+        lost = disputes.lost(signs, compared.trust) if disputes else np.zeros(0, dtype=np.bool_)
+        fewer = table.without(lost) if lost.any() else None
+        if disputes is None or fewer is None:
+            break
+        table, disputes, signs = fewer, disputes.without(lost), signs[~lost]
+        compared = compare(table)
+    return table, compared
