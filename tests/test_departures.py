@@ -158,6 +158,16 @@ def trust_of_flipped_rows(label_aware: bool) -> float:
     return float(model.fit(rows, labels).row_weights_[surest].mean())
 
 
+def trust_of_contradicting_copies(final_fit: str) -> float:
+    """The mean trust in copies of rows with the other label."""
+    rows = np.random.default_rng(0).standard_normal((300, 8))
+    labels = rows[:, 0] + rows[:, 1] > 0
+    copied = np.argsort(-np.abs(rows[:, 0] + rows[:, 1]))[:24]
+    model = HalfspaceClassifier(2, 0.1, final_fit=final_fit, schedule=QUICK, random_state=0)
+    model.fit(np.vstack([rows, rows[copied]]), np.append(labels, ~labels[copied]))
+    return float(model.row_weights_[300:].mean())
+
+
 def trust_of_a_small_class(final_fit: str) -> float:
     """The mean trust in a class that is smaller than the noise rate."""
     rows = np.random.default_rng(0).standard_normal((1000, 5))
@@ -349,6 +359,9 @@ SWITCHED: dict[tuple[str, str], Callable[[], tuple[object, object]]] = {
     ),
     ("noise_rate", "most_contradicted"): lambda: tuple(map(weight_of_a_wrong_column, (0.1, 0.0))),
     ("label_aware", "WeakModels"): lambda: tuple(map(trust_of_flipped_rows, (True, False))),
+    ("final_fit", "settle"): lambda: tuple(
+        map(trust_of_contradicting_copies, ("penalized", "hinge"))
+    ),
     ("final_fit", "keep_every_class"): lambda: tuple(
         map(trust_of_a_small_class, ("auto", "hinge"))
     ),

@@ -1,7 +1,7 @@
 """Choices of sparsity and noise rate, compared on held-out rows."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, Self
 
@@ -46,7 +46,7 @@ class Comparison:
         fitted: Any = None,
     ) -> None:
         self._make, self._choices = make, choices
-        self._rows, self._labels, self._n_lost = table.rows, table.labels, table.n_lost
+        self._rows, self._labels = table.rows, table.labels
         self._with_halfspaces = final_fit != "penalized"
         self._errors: dict[tuple[Choice, str], Sequence[float]] = {}
         self._scores: dict[Choice, FloatArray] = {}  # of halfspaces, for held-out rows
@@ -57,7 +57,8 @@ class Comparison:
         self._judgment: Judgment | None = None
         self.trust = self._fitted[widest].row_weights_
         if final_fit != "hinge":
-            self._judgment = self._penalized_fits(self._fitted[widest]).judge()
+            fits = self._penalized_fits(self._fitted[widest])
+            self._judgment = fits.judge(table.n_lost)
             self.trust = self._judgment.trust
             self._penalized = {widest: self._judgment.penalized}
 
@@ -138,7 +139,7 @@ class Comparison:
         best = self._fit_to_all(choice)
         if self._judgment is not None:
             best.row_weights_ = self._weights_of(best)
-            best.evidence_ = replace(self._judgment.evidence, n_lost=self._n_lost)
+            best.evidence_ = self._judgment.evidence
         if chosen.final_fit == "penalized":
             chosen_fit = self._penalized_fit(choice)
             fit = chosen_fit.fit()

@@ -69,14 +69,15 @@ class Evidence:
 
     def sentence(self) -> str:
         """What was seen, in words."""
-        if not self.n_lost:
-            return self._of_the_rest()
-        return (
-            f"Left out: {count(self.n_lost, 'row')}, because equal rows with the other label have "
-            f"more trust. {self._of_the_rest()}"
-        )
+        said = [] if self.n_lost and not self._is_clear else [self._of_all()]
+        if self.n_lost:
+            lost = count(self.n_lost, "row")
+            said.insert(
+                0, f"Left out: {lost}, because equal rows with the other label have more trust."
+            )
+        return " ".join(said)
 
-    def _of_the_rest(self) -> str:
+    def _of_all(self) -> str:
         if self.improvement > CLEARLY:
             return (
                 "Rows stand out: without them, models predict the trusted rows better "
@@ -89,8 +90,8 @@ class Evidence:
             )
         n_planted = max(1, round(self.outlier_fraction * self.n_rows))
         said = (
-            f"Nothing {'else ' if self.n_lost else ''}stands out above what {self.n_rows:,} rows "
-            f"and {self.n_columns:,} columns show by chance."
+            f"Nothing stands out above what {self.n_rows:,} rows and {self.n_columns:,} columns "
+            "show by chance."
         )
         if np.isnan(self.distance):
             return said

@@ -136,8 +136,10 @@ class PenalizedFits:
             seed=self._settings.seed,
         )
 
-    def judge(self) -> Judgment:
+    def judge(self, n_lost: int = 0) -> Judgment:
         """Whether the halfspace's trust is used: only if rows stand out.
+
+        They do if `n_lost` other rows were left out because they did.
 
         Departure: Algorithm 2 removes the outlier fraction whether or not anything stands out.
         """
@@ -151,7 +153,7 @@ class PenalizedFits:
             self._signs[self._seen],
             trust[self._seen],
         )
-        evidence = self._evidence(clearer)
+        evidence = replace(self._evidence(clearer), n_lost=n_lost)
         if evidence.stands_out:
             return Judgment(trust, agreed, evidence, trusted)
         return Judgment(everyone, everyone, evidence, plain)

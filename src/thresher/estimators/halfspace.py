@@ -100,7 +100,8 @@ class HalfspaceClassifier(FittedHalfspace):
     classes_ : the two labels; the second is the positive class
     row_weights_ : (n_rows,) the trust in each training row, from 0 to 1; see `trust_of_rows`. Less
         for rows whose label contradicts the others, and all ones if nothing stands out, unless
-        `final_fit="hinge"`; 0 for rows of no weight
+        `final_fit="hinge"`; 0 for rows of no weight, and for rows that an equal row with the other
+        label and more trust contradicts
     final_fit_ : "hinge" or "penalized", the final model
     penalized_fit_ : the `PenalizedFit`, with its duality gap, if that is the final model; else None
     evidence_ : the `Evidence`, with a sentence on what stands out; None if `final_fit="hinge"`
