@@ -20,8 +20,9 @@ from sklearn.utils.validation import (
 from thresher.estimators.checks import check_sample_weight, class_weights
 from thresher.estimators.halfspace import HalfspaceClassifier
 from thresher.estimators.pools import in_memory
+from thresher.estimators.use_of_trust import Judged, UseOfTrust
 from thresher.learning import PracticalSchedule
-from thresher.validation import is_sparse, refuse_masked, require_in_memory
+from thresher.validation import FloatArray, is_sparse, refuse_masked, require_in_memory
 
 SHARED = ("noise_rate", "class_weight", "max_columns", "label_aware", "schedule", "random_state")
 
@@ -42,7 +43,9 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
 
     The trust is that of a `HalfspaceClassifier` with sparsity "auto". It is found by a linear model
     over scaled columns; the classifier that uses it can be of any kind, for instance a forest or
-    boosted trees. If no rows stand out, every row has weight 1.
+    boosted trees. If no rows stand out, every row has weight 1. What a linear model distrusts, a
+    forest may need: so the classifier uses no more of the trust than improves its predictions of
+    trusted held-out rows.
 
     Parameters
     ----------
@@ -59,7 +62,12 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
     ----------
     estimator_ : the fitted clone of `estimator`
     filter_ : the fitted `HalfspaceClassifier` that found the trust
-    row_weights_ : (n_rows,) the trust in each training row, from 0 to 1
+    row_weights_ : (n_rows,) the trust in each training row that was used, from 0 to 1; all of it is
+        in `filter_.row_weights_`
+    use_of_trust_ : "none": nothing stands out, or fits without trust predict trusted held-out rows
+        about as well; "confirmed": so do fits that distrust only rows whose labels contradict the
+        linear model strongly, or both it and the estimator; "all": neither do, or a class has fewer
+        than 100 rows
     evidence_ : the `Evidence`, with a sentence on what stands out
     classes_ : the two labels
     n_features_in_, feature_names_in_ : as in scikit-learn
@@ -124,27 +132,35 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
         validate_data(self, X, skip_check_array=True)  # sets n_features_in_
         X, y, weights, kept = _of_positive_weight(X, y, sample_weight)
         rows = X if steps is None else steps.fit_transform(X, y)
-        self.filter_ = self._fitted_filter(rows, y, weights, _accepts_missing_values(last))
+        complete = _complete(rows) if _accepts_missing_values(last) else rows
+        self.filter_ = self._fitted_filter(complete, y, weights)
         self.classes_, self.evidence_ = self.filter_.classes_, self.filter_.evidence_
-        trust = self.filter_.row_weights_
+        used = UseOfTrust("all", self.filter_.row_weights_)
         if last is None:
             last = self.filter_
         else:
-            costs = class_weights(self.class_weight, column_or_1d(y))
-            last.fit(rows, y, sample_weight=costs * (trust if weights is None else weights * trust))
-        self.row_weights_ = np.zeros(kept.size)
-        self.row_weights_[kept] = trust
+            scores, labels = self.filter_.decision_function(complete), column_or_1d(y)
+            base = class_weights(self.class_weight, labels) * (1.0 if weights is None else weights)
+            used = Judged(last, rows, labels, base, self.filter_, scores).use()
+            last.fit(rows, y, **self._weights_of(base, used, weights is None))
+        self.row_weights_, self.use_of_trust_ = np.zeros(kept.size), used.name
+        self.row_weights_[kept] = used.weights
         self.estimator_ = last if steps is None else _joined(self.estimator, steps, last)
         return self
 
-    def _fitted_filter(
-        self, rows: Any, labels: Any, weights: Any, with_missing_values: bool
-    ) -> Any:
+    def _weights_of(
+        self, base: FloatArray, used: UseOfTrust, is_unweighted: bool
+    ) -> dict[str, Any]:
+        """For `fit`: nothing if all are 1, which some estimators do not take for nothing."""
+        if is_unweighted and self.class_weight is None and (used.weights == 1).all():
+            return {}
+        return {"sample_weight": base * used.weights}
+
+    def _fitted_filter(self, rows: Any, labels: Any, weights: Any) -> Any:
         shared = {name: getattr(self, name) for name in SHARED}
-        filter_ = HalfspaceClassifier("auto", final_fit="penalized", **shared)
-        if with_missing_values and not is_sparse(rows):
-            rows = SimpleImputer(strategy="median", keep_empty_features=True).fit_transform(rows)
-        return filter_.fit(rows, labels, weights)
+        return HalfspaceClassifier("auto", final_fit="penalized", **shared).fit(
+            rows, labels, weights
+        )
 
     @_offers("predict")  # type: ignore[untyped-decorator]
     def predict(self, X: Any) -> Any:
@@ -203,6 +219,13 @@ def _joined(pipeline: Pipeline, steps: Pipeline, last: Any) -> Pipeline:
     joined = clone(pipeline)
     joined.steps = [*steps.steps, (pipeline.steps[-1][0], last)]
     return joined
+
+
+def _complete(rows: Any) -> Any:
+    """Dense rows with the median of its column in place of a missing value."""
+    if is_sparse(rows):
+        return rows
+    return SimpleImputer(strategy="median", keep_empty_features=True).fit_transform(rows)
 
 
 def _accepts_missing_values(estimator: Any) -> bool:
