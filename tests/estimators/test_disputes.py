@@ -93,23 +93,34 @@ def trust(first: float, second: float) -> Any:
     return np.concatenate([[first, second], np.full(18, 0.5)])
 
 
+def scores(disputed: float) -> Any:
+    return np.concatenate([np.full(2, disputed), np.ones(18)])
+
+
+def who_loses(first: float, second: float, score: float) -> list[int]:
+    disputes = Disputes.of(ROWS, SIGNS, 0.1)
+    assert disputes is not None
+    return np.flatnonzero(disputes.lost(SIGNS, trust(first, second), scores(score))).tolist()
+
+
 @pytest.mark.parametrize(
     ("first", "second", "losing"), [(0.1, 1.0, [0]), (1.0, 0.1, [1]), (1.0, 0.95, []), (0, 0, [])]
 )
-def test_the_side_with_clearly_less_trust_loses(
-    first: float, second: float, losing: list[int]
-) -> None:
-    disputes = Disputes.of(ROWS, SIGNS, 0.1)
-    assert disputes is not None
-    assert np.flatnonzero(disputes.lost(SIGNS, trust(first, second))).tolist() == losing
+def test_the_side_with_less_trust_loses(first: float, second: float, losing: list[int]) -> None:
+    assert who_loses(first, second, score=1.0 if first > second else -1.0) == losing
+
+
+@pytest.mark.parametrize(("score", "losing"), [(1.0, [1]), (0.2, []), (-1.0, []), (np.nan, [])])
+def test_a_side_loses_only_where_a_model_contradicts_it(score: float, losing: list[int]) -> None:
+    assert who_loses(1.0, 0.1, score) == losing
 
 
 def test_sides_are_compared_by_their_mean_trust() -> None:
     rows, signs = np.vstack([ROWS, ROWS[:1], ROWS[:1]]), np.append(SIGNS, [1.0, 1.0])
     disputes = Disputes.of(rows, signs, 0.2)
     assert disputes is not None
-    lost = disputes.lost(signs, np.append(trust(0.2, 1.0), [0.2, 0.2]))
-    assert np.flatnonzero(lost).tolist() == [0, 20, 21]
+    given = np.append(trust(0.2, 1.0), [0.2, 0.2]), np.append(scores(-1.0), [-1.0, -1.0])
+    assert np.flatnonzero(disputes.lost(signs, *given)).tolist() == [0, 20, 21]
 
 
 @pytest.mark.parametrize("n_disputes", [2, 3])
@@ -125,32 +136,34 @@ def test_none_loses_where_too_many_would() -> None:
     signs = np.append(SIGNS, [1.0, 1.0, 1.0])
     disputes = Disputes.of(rows, signs, 0.1)
     assert disputes is not None
-    assert disputes.lost(signs, np.append(trust(1.0, 0.1), [1.0, 1.0, 1.0])).sum() == 1
-    assert not disputes.lost(signs, np.append(trust(0.1, 1.0), [0.1, 0.1, 0.1])).any()
+    for first, second, n_losing in ((1.0, 0.1, 1), (0.1, 1.0, 0)):
+        given = np.append(trust(first, second), [first] * 3), scores(first - second)
+        lost = disputes.lost(signs, given[0], np.append(given[1], [first - second] * 3))
+        assert lost.sum() == n_losing
 
 
 def test_no_class_loses_more_than_half_of_its_rows() -> None:
     signs = np.where(np.arange(20) == 1, -1.0, 1.0)
     disputes = Disputes.of(ROWS, signs, 0.1)
     assert disputes is not None
-    assert not disputes.lost(signs, trust(1.0, 0.1)).any()
-    assert disputes.lost(signs, trust(0.1, 1.0)).any()
+    assert not disputes.lost(signs, trust(1.0, 0.1), scores(1.0)).any()
+    assert disputes.lost(signs, trust(0.1, 1.0), scores(-1.0)).any()
 
 
 # -- rounds ----------------------------------------------------------------------------------
 
 
 class Seen:
-    """A comparison in which nothing but the trust is known."""
+    """A comparison in which the first rows are trusted little, and predicted to be negative."""
 
-    def __init__(self, values: Any) -> None:
-        self.trust = values
+    def __init__(self, table: TrainingTable) -> None:
+        n_rows = len(table.labels)
+        self.trust, self.scores = trust(0.1, 1.0)[-n_rows:], scores(-1.0)[-n_rows:]
 
 
 def test_rounds_end_when_nobody_loses_and_the_folds_follow() -> None:
-    trusts = iter([trust(0.1, 1.0), trust(0.1, 1.0)[1:]])
     first = TrainingTable(ROWS, SIGNS, usual_folds(SIGNS, seed=0))
-    last, _ = settle(first, lambda _: Seen(next(trusts)), 0.1)
+    last, _ = settle(first, Seen, 0.1)
     assert last.n_lost == 1
     assert last.copies is not None
     assert last.copies.places.tolist() == list(range(1, 20))
@@ -164,5 +177,5 @@ def test_a_fold_is_never_lost() -> None:
     folds = [*usual_folds(SIGNS, seed=0)]
     folds[0] = folds[0]._replace(test=np.array([0]))
     first = TrainingTable(ROWS, SIGNS, folds)
-    last, _ = settle(first, lambda _: Seen(trust(0.1, 1.0)), 0.1)
+    last, _ = settle(first, Seen, 0.1)
     assert last is first

@@ -35,6 +35,8 @@ class Comparison:
     Attributes
     ----------
     trust : (n,) in each row, by the widest choice
+    scores : (n,) of the penalized fits to rows of that trust when a row was held out; NaN: it was
+        not
     """
 
     def __init__(
@@ -56,10 +58,12 @@ class Comparison:
         self._folds = restricted(table.folds, self._seen, len(table.labels))
         self._judgment: Judgment | None = None
         self.trust = self._fitted[widest].row_weights_
+        self.scores = np.full(len(table.labels), np.nan)
         if final_fit != "hinge":
             fits = self._penalized_fits(self._fitted[widest])
             self._judgment = fits.judge(table.n_lost)
             self.trust = self._judgment.trust
+            self.scores = self._judgment.penalized.held_out.scores
             self._penalized = {widest: self._judgment.penalized}
 
     def _rows_to_compare_on(self, choice: Choice) -> NDArray[np.intp]:

@@ -14,6 +14,7 @@ from thresher.estimators.trust import MOST_OF_A_CLASS
 from thresher.validation import FloatArray, Rows
 
 LESS = 0.9  # times the trust in the other side: a side with less of it loses
+FAR = 0.25  # times the median distance from the boundary: less of it does not tell sides apart
 ALLOWED = 1.1  # times the number of rows that could be planted: more disputes are genuine
 N_ROUNDS = 3  # fits, each without the rows that lost in those before
 
@@ -64,9 +65,10 @@ class Disputes:
     --------
     >>> rows, signs = np.array([[1.0], [2.0], [1.0], [3.0]]), np.array([1.0, 1.0, -1.0, -1.0])
     >>> disputes = Disputes.of(rows, signs, noise_rate=0.3)
-    >>> disputes.lost(signs, np.array([0.9, 1.0, 0.1, 1.0]))
+    >>> scores = np.array([0.8, 1.0, 0.9, -1.0])
+    >>> disputes.lost(signs, np.array([0.9, 1.0, 0.1, 1.0]), scores)
     array([False, False,  True, False])
-    >>> disputes.lost(signs, np.array([0.9, 1.0, 0.85, 1.0])).any()
+    >>> disputes.lost(signs, np.array([0.9, 1.0, 0.1, 1.0]), -scores).any()
     np.False_
     >>> Disputes.of(rows[:2], signs[:2], noise_rate=0.3) is None
     True
@@ -86,14 +88,28 @@ class Disputes:
         n_wrong = disputes._sizes(signs).min(axis=1).sum()  # whichever sides are
         return disputes if 0 < n_wrong <= n_allowed else None
 
-    def lost(self, signs: FloatArray, trust: FloatArray) -> NDArray[np.bool_]:
-        """The rows on a side with clearly less trust; none if they are too many."""
+    def lost(self, signs: FloatArray, trust: FloatArray, scores: FloatArray) -> NDArray[np.bool_]:
+        """The rows with less trust than the other side and a clear score; none if too many.
+
+        Parameters
+        ----------
+        signs, trust : (n,)
+        scores : (n,) of rows when they were held out, positive for +1; NaN: not held out
+        """
         sides, sizes = self._sides(signs), self._sizes(signs)
         means = np.bincount(sides, trust, sizes.size).reshape(-1, 2) / np.maximum(sizes, 1)
         loses = (sizes > 0).all(axis=1, keepdims=True) & (means < LESS * means[:, ::-1])
         lost: NDArray[np.bool_] = loses.ravel()[sides]
+        lost &= signs * self._means(scores) < -FAR * np.nanmedian(np.abs(scores))
         of_class = max(float(lost[signs == sign].mean()) for sign in (-1.0, 1.0))
         return lost & (lost.sum() <= self.n_allowed) & (of_class <= MOST_OF_A_CLASS)
+
+    def _means(self, scores: FloatArray) -> FloatArray:
+        """For each row, the mean score of the rows that are equal to it."""
+        known = np.isfinite(scores)
+        total = np.bincount(self.numbers, np.where(known, scores, 0.0))
+        means: FloatArray = (total / np.maximum(np.bincount(self.numbers, known), 1))[self.numbers]
+        return means
 
     def without(self, lost: NDArray[np.bool_]) -> Self:
         """The disputes of the other rows."""
@@ -113,6 +129,7 @@ class Compared(Protocol):
     """What is known once fits to a table were compared."""
 
     trust: FloatArray
+    scores: FloatArray
 
 
 T = TypeVar("T", bound=Compared)
@@ -124,8 +141,8 @@ def settle(
     """The table without the rows that lose a dispute, and what is known of the rest.
 
     A planted copy of a clean row with the other label differs from it in nothing but trust. Sides
-    with clearly less trust are left out, and the rest is looked at again: once some planted copies
-    are gone, trust tells more of them from their originals.
+    with less trust that a model contradicts clearly are left out, and the rest is looked at again:
+    once some planted copies are gone, trust tells more of them from their originals.
 
     Departure: Algorithm 2 does not compare rows.
     """
@@ -133,7 +150,9 @@ def settle(
     _, signs = check_two_classes(table.labels)
     disputes = Disputes.of(table.rows, signs, noise_rate)
     for _ in range(N_ROUNDS - 1):
-        lost = disputes.lost(signs, compared.trust) if disputes else np.zeros(0, dtype=np.bool_)
+        lost = np.zeros(0, dtype=np.bool_)
+        if disputes is not None:
+            lost = disputes.lost(signs, compared.trust, compared.scores)
         fewer = table.without(lost) if lost.any() else None
         if disputes is None or fewer is None:
             break
