@@ -110,9 +110,20 @@ def test_the_side_with_less_trust_loses(first: float, second: float, losing: lis
     assert who_loses(first, second, score=1.0 if first > second else -1.0) == losing
 
 
-@pytest.mark.parametrize(("score", "losing"), [(1.0, [1]), (0.2, []), (-1.0, []), (np.nan, [])])
+@pytest.mark.parametrize(("score", "losing"), [(1.0, [1]), (-1.0, []), (np.nan, [])])
 def test_a_side_loses_only_where_a_model_contradicts_it(score: float, losing: list[int]) -> None:
     assert who_loses(1.0, 0.1, score) == losing
+
+
+def test_nobody_loses_where_trust_and_a_model_often_disagree() -> None:
+    signs = np.where(np.arange(20) % 2, -1.0, 1.0)  # every pair disagrees
+    disputes = Disputes.of(ROWS, signs, 0.49)
+    assert disputes is not None
+    predicted = np.where(np.arange(20) // 2 % 2, -1.0, 1.0)
+    values = np.where(signs == predicted, 1.0, 0.1)
+    assert disputes.lost(signs, values, predicted).sum() == 10
+    disagreeing = np.where(np.arange(20) < 2, -predicted, predicted)  # one of ten
+    assert not disputes.lost(signs, values, disagreeing).any()
 
 
 def test_sides_are_compared_by_their_mean_trust() -> None:

@@ -14,7 +14,7 @@ from thresher.estimators.trust import MOST_OF_A_CLASS
 from thresher.validation import FloatArray, Rows
 
 LESS = 0.9  # times the trust in the other side: a side with less of it loses
-FAR = 0.25  # times the median distance from the boundary: less of it does not tell sides apart
+AGREEING = 0.95  # share of rows with less trust that a model must contradict: else all stay
 ALLOWED = 1.1  # times the number of rows that could be planted: more disputes are genuine
 N_ROUNDS = 3  # fits, each without the rows that lost in those before
 
@@ -89,7 +89,9 @@ class Disputes:
         return disputes if 0 < n_wrong <= n_allowed else None
 
     def lost(self, signs: FloatArray, trust: FloatArray, scores: FloatArray) -> NDArray[np.bool_]:
-        """The rows with less trust than the other side and a clear score; none if too many.
+        """The rows with less trust than the other side that a model contradicts.
+
+        None if they are too many, or if trust and the model often disagree about who is wrong.
 
         Parameters
         ----------
@@ -99,13 +101,15 @@ class Disputes:
         sides, sizes = self._sides(signs), self._sizes(signs)
         means = np.bincount(sides, trust, sizes.size).reshape(-1, 2) / np.maximum(sizes, 1)
         loses = (sizes > 0).all(axis=1, keepdims=True) & (means < LESS * means[:, ::-1])
-        lost: NDArray[np.bool_] = loses.ravel()[sides]
-        lost &= signs * self._means(scores) < -FAR * np.nanmedian(np.abs(scores))
+        margins = signs * self._means(scores)
+        less_trusted: NDArray[np.bool_] = loses.ravel()[sides] & (margins != 0)
+        lost = less_trusted & (margins < 0)
         of_class = max(float(lost[signs == sign].mean()) for sign in (-1.0, 1.0))
-        return lost & (lost.sum() <= self.n_allowed) & (of_class <= MOST_OF_A_CLASS)
+        is_clear = lost.sum() >= AGREEING * less_trusted.sum()
+        return lost & is_clear & (lost.sum() <= self.n_allowed) & (of_class <= MOST_OF_A_CLASS)
 
     def _means(self, scores: FloatArray) -> FloatArray:
-        """For each row, the mean score of the rows that are equal to it."""
+        """For each row, the mean score of the rows that are equal to it; 0 if none is known."""
         known = np.isfinite(scores)
         total = np.bincount(self.numbers, np.where(known, scores, 0.0))
         means: FloatArray = (total / np.maximum(np.bincount(self.numbers, known), 1))[self.numbers]
@@ -141,7 +145,7 @@ def settle(
     """The table without the rows that lose a dispute, and what is known of the rest.
 
     A planted copy of a clean row with the other label differs from it in nothing but trust. Sides
-    with less trust that a model contradicts clearly are left out, and the rest is looked at again:
+    with less trust that a model contradicts are left out, and the rest is looked at again:
     once some planted copies are gone, trust tells more of them from their originals.
 
     Departure: Algorithm 2 does not compare rows.
