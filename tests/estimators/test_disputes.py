@@ -184,6 +184,16 @@ def test_rounds_end_when_nobody_loses_and_the_folds_follow() -> None:
         assert (after.test + 1).tolist() == [place for place in before.test if place != 0]
 
 
+def test_very_few_rows_are_not_worth_another_fit() -> None:
+    rows, signs = np.arange(200.0)[:, np.newaxis] // 2, np.where(np.arange(200) % 4 < 2, 1.0, -1.0)
+    values = np.ones(200)
+    for n_disputes in (1, 2):
+        signs[4 * n_disputes - 3], values[4 * n_disputes - 3] = -1.0, 0.1
+        disputes = Disputes.of(rows, signs, 0.1)
+        assert disputes is not None
+        assert disputes.lost(signs, values, np.ones(200)).sum() == (0 if n_disputes == 1 else 2)
+
+
 def test_a_fold_is_never_lost() -> None:
     folds = [*usual_folds(SIGNS, seed=0)]
     folds[0] = folds[0]._replace(test=np.array([0]))

@@ -16,6 +16,7 @@ from thresher.validation import FloatArray, Rows
 LESS = 0.9  # times the trust in the other side: a side with less of it loses
 AGREEING = 0.95  # share of rows with less trust that a model must contradict: else all stay
 ALLOWED = 1.1  # times the number of rows that could be planted: more disputes are genuine
+LEAST = 0.01  # share of the rows: fewer are not worth another fit
 N_ROUNDS = 3  # fits, each without the rows that lost in those before
 
 
@@ -91,7 +92,8 @@ class Disputes:
     def lost(self, signs: FloatArray, trust: FloatArray, scores: FloatArray) -> NDArray[np.bool_]:
         """The rows with less trust than the other side that a model contradicts.
 
-        None if they are too many, or if trust and the model often disagree about who is wrong.
+        None if they are very few or too many, or if trust and the model often disagree about who is
+        wrong.
 
         Parameters
         ----------
@@ -106,7 +108,8 @@ class Disputes:
         lost = less_trusted & (margins < 0)
         of_class = max(float(lost[signs == sign].mean()) for sign in (-1.0, 1.0))
         is_clear = lost.sum() >= AGREEING * less_trusted.sum()
-        return lost & is_clear & (lost.sum() <= self.n_allowed) & (of_class <= MOST_OF_A_CLASS)
+        is_right_size = LEAST * signs.size <= lost.sum() <= self.n_allowed
+        return lost & is_clear & is_right_size & (of_class <= MOST_OF_A_CLASS)
 
     def _means(self, scores: FloatArray) -> FloatArray:
         """For each row, the mean score of the rows that are equal to it; 0 if none is known."""
