@@ -140,7 +140,7 @@ def test_a_sweep_of_tables_alone_asks_for_their_folder(
 ) -> None:
     assert cli.main(["arena", "run", "real", "--out", str(tmp_path / "out")]) == 2
     told = capsys.readouterr().err
-    assert "sweep real needs --data-dir DIR, a folder with the tables spambase, cina" in told
+    assert "sweep real needs --data-dir DIR, a folder with its tables (spambase)" in told
     assert not (tmp_path / "out").exists()
 
 

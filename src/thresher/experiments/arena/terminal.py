@@ -33,7 +33,7 @@ def runnable(sweeps: Sequence[Sweep], data_dir: Path | None) -> list[Sweep]:
             kept.append(rest)
             continue
         tables = ", ".join(missing)
-        remark = f"sweep {sweep.name} needs --data-dir DIR, a folder with the tables {tables}"
+        remark = f"sweep {sweep.name} needs --data-dir DIR, a folder with its tables ({tables})"
         if len(sweeps) == 1:
             raise ValueError(remark)
         say(f"thresher: skipped: {remark}", file=sys.stderr)
