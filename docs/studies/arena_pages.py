@@ -9,13 +9,26 @@ import numpy as np
 from cells import GRAY, HERE, Row, attack_name, markdown, read_cells
 from matplotlib.figure import Figure
 
-from thresher.experiments.arena.figures.sketch import style_of, title_of
+from thresher.experiments.arena.figures import sketch
 from thresher.experiments.spec import NO_ADVERSARY, THRESHER, SimulationSpec
 from thresher.rendering.palette import BLUE, RED
 
-RATES = (0.05, 0.1)
+SUITES = {0.05: "suite", 0.1: "noise"}  # the sweep that has each noise rate
+WORST_RATE = 0.1
 TARGET = 0.05
 CLOSE = 0.01  # how far above the best rival an error may be without a mark
+
+
+# Of methods whose packages may be missing where the pages are made.
+OPTIONAL = {
+    "abess": "Best subset of features (abess)",
+    "skglm-mcp": "Logistic regression with a concave penalty (skglm)",
+}
+
+
+def title_of(name: str) -> str:
+    """The learner by its authors and year."""
+    return OPTIONAL.get(name) or sketch.title_of(name)
 
 
 def error(cell: Row) -> float:
@@ -28,82 +41,89 @@ def has_more_labels(cell: Row) -> bool:
     return float(cell["budget_factor"]) > 1
 
 
-def worst_by_learner(cells: Iterable[Row], rate: float) -> dict[str, Row]:
-    """Each learner's cell with the largest error at a noise rate."""
+def cells_at(rate: float) -> list[Row]:
+    """The cells of the sweep that has this noise rate, at this rate."""
+    return [cell for cell in read_cells(SUITES[rate]) if float(cell["noise_rate"]) == rate]
+
+
+def clean_errors() -> dict[str, float]:
+    """Each learner's error where nothing is planted."""
+    cells = read_cells("noise")
+    return {cell["learner"]: error(cell) for cell in cells if cell["adversary"] == NO_ADVERSARY}
+
+
+def floor_at(rate: float) -> float:
+    """What no method can promise to stay below."""
+    return rate / (2 * (1 - rate))
+
+
+def worst_by_learner(cells: Iterable[Row]) -> dict[str, Row]:
+    """Each learner's cell with the largest error, the learners from best to worst."""
     worst: dict[str, Row] = {}
     for cell in cells:
-        if float(cell["noise_rate"]) == rate:
-            worst[cell["learner"]] = max(worst.get(cell["learner"], cell), cell, key=error)
-    return worst
-
-
-def ranked(cells: list[Row]) -> list[str]:
-    """The learners by their worst case at the highest noise rate, the best first."""
-    worst = worst_by_learner(cells, RATES[-1])
-    return sorted(worst, key=lambda name: error(worst[name]))
+        worst[cell["learner"]] = max(worst.get(cell["learner"], cell), cell, key=error)
+    return dict(sorted(worst.items(), key=lambda item: error(item[1])))
 
 
 def worst_table() -> str:
     """Every learner without noise, and in its worst case over the suite."""
-    cells = read_cells("noise")
-    clean = {cell["learner"]: error(cell) for cell in cells if cell["adversary"] == NO_ADVERSARY}
-    found = {rate: worst_by_learner(cells, rate) for rate in RATES}
+    worst, clean = worst_by_learner(cells_at(WORST_RATE)), clean_errors()
+    ours = error(worst[THRESHER])
     rows = []
-    for name in ranked(cells):
-        row = [title_of(name), f"{clean[name]:.4f}"]
-        for rate in RATES:
-            cell = found[rate][name]
-            ratio = error(cell) / error(found[rate][THRESHER])
-            row += [f"{error(cell):.3f}", attack_name(cell), f"{ratio:.1f}"]
-        rows.append(row)
-    head = ["learner", "clean"]
-    for rate in RATES:
-        head += [f"worst at {rate:.0%}", "under", "× Thresher's"]
-    return markdown(head, rows)
+    for name, cell in worst.items():
+        numbers = [f"{clean[name]:.4f}", f"{error(cell):.3f}", f"{error(cell) / ours:.1f}"]
+        rows.append([title_of(name), *numbers, attack_name(cell)])
+    return markdown(
+        ["learner", "clean", f"worst at {WORST_RATE:.0%}", "× Thresher's", "under"], rows
+    )
 
 
 def attack_table() -> str:
     """Attack by attack, Thresher beside the best rival with as many labels."""
-    by_attack: dict[str, dict[float, list[Row]]] = defaultdict(lambda: defaultdict(list))
-    for cell in read_cells("noise"):
-        if cell["adversary"] != NO_ADVERSARY and not has_more_labels(cell):
-            by_attack[cell["adversary"]][float(cell["noise_rate"])].append(cell)
-    rows = []
-    for attack, by_rate in by_attack.items():
-        row = [attack]
-        for rate in RATES:
-            ours = next(cell for cell in by_rate[rate] if cell["learner"] == THRESHER)
-            best = min((c for c in by_rate[rate] if c["learner"] != THRESHER), key=error)
-            mark = " ▲" if error(ours) > error(best) + CLOSE else ""
-            row += [f"{error(ours):.4f}{mark}", f"{error(best):.4f}", title_of(best["learner"])]
-        rows.append(row)
+    rows: dict[str, list[str]] = defaultdict(list)
     head = ["attack"]
-    for rate in RATES:
+    for rate in SUITES:
+        by_attack: dict[str, list[Row]] = defaultdict(list)
+        for cell in cells_at(rate):
+            if not has_more_labels(cell):
+                by_attack[cell["adversary"]].append(cell)
+        for attack, cells in by_attack.items():
+            ours = next(cell for cell in cells if cell["learner"] == THRESHER)
+            best = min((c for c in cells if c["learner"] != THRESHER), key=error)
+            mark = " ▲" if error(ours) > error(best) + CLOSE else ""
+            who = title_of(best["learner"])
+            rows[attack] += [f"{error(ours):.4f}{mark}", f"{error(best):.4f}", who]
         head += [f"Thresher at {rate:.0%}", "best rival", "who"]
-    return markdown(head, rows)
+    return markdown(head, [[attack, *row] for attack, row in rows.items()])
 
 
 def draw_worst_case() -> None:
-    """Every method's worst case at both noise rates, and the floor that none can beat."""
-    every = read_cells("noise")
-    cells = [cell for cell in every if not has_more_labels(cell)]
-    names = ranked(cells)[::-1]
+    """Every method's worst case and its error on clean rows, and the floor that none can beat."""
+    worst, clean = worst_by_learner(cells_at(WORST_RATE)), clean_errors()
+    names = [name for name, cell in worst.items() if not has_more_labels(cell)][::-1]
     place = {name: number for number, name in enumerate(names)}
+    series = (
+        (clean, BLUE, "o", "nothing planted"),
+        (
+            {n: error(c) for n, c in worst.items()},
+            RED,
+            "s",
+            f"{WORST_RATE:.0%} planted, worst case",
+        ),
+    )
     figure = Figure(figsize=(9.5, 0.22 * len(names) + 1.7), layout="constrained")
     axes = figure.subplots()
-    for rate, color, marker in zip(RATES, (BLUE, RED), "os"):
+    for errors, color, marker, label in series:
         look = {"color": color, "linestyle": "", "marker": marker, "markersize": 7}
-        worst = worst_by_learner(cells, rate)
-        label = f"{rate:.0%} of the rows are the adversary's"
-        axes.plot([error(worst[name]) for name in names], list(place.values()), label=label, **look)
-        richer = worst_by_learner(filter(has_more_labels, every), rate).values()
-        places = [place[cell["method"]] for cell in richer]
+        axes.plot([errors[name] for name in names], list(place.values()), label=label, **look)
+        richer = {n: cell for n, cell in worst.items() if has_more_labels(cell)}
+        places = [place[cell["method"]] for cell in richer.values()]
         label = "… with ten times the labels"
-        axes.plot(list(map(error, richer)), places, label=label, fillstyle="none", **look)
-        floor = rate / (2 * (1 - rate))
-        axes.axvline(floor, color=color, linestyle=":", label="no method can promise less")
-    axes.set(xscale="log", xlabel="error in the worst case over 19 attacks (log scale)")
-    ticks = (0.02, 0.05, 0.1, 0.2, 0.5)
+        axes.plot([errors[n] for n in richer], places, label=label, fillstyle="none", **look)
+    floor = floor_at(WORST_RATE)
+    axes.axvline(floor, color=RED, linestyle=":", label="no method can promise less")
+    axes.set(xscale="log", xlabel="error (log scale)")
+    ticks = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.2, 0.5)
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
     axes.set_yticks(list(place.values()), [title_of(name) for name in names])
@@ -113,7 +133,7 @@ def draw_worst_case() -> None:
     axes.grid(axis="y", color="0.92")
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside upper center", ncols=2, frameon=False)
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
     figure.savefig(HERE / "rivals.png", dpi=130)
 
 
@@ -155,10 +175,10 @@ def labels_table() -> str:
 def draw_labels() -> None:
     """The worst case against labels, with about the fewest labels for that error."""
     cells = read_cells("labels")
-    figure = Figure(figsize=(9, 5.2), layout="constrained")
+    figure = Figure(figsize=(9.5, 6), layout="constrained")
     axes = figure.subplots()
     for name, ladder in worst_by_budget(cells).items():
-        style, budgets = style_of(name), sorted(ladder)
+        style, budgets = sketch.style_of(name), sorted(ladder)
         labels = [float(ladder[budget]["n_labels"]) for budget in budgets]
         axes.plot(
             labels,
@@ -183,7 +203,7 @@ def draw_labels() -> None:
     axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
     axes.minorticks_off()
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize="small")
     figure.savefig(HERE / "labels.png", dpi=150)
 
 
@@ -222,20 +242,19 @@ def real_table() -> str:
 
 
 def closest_table() -> str:
-    """The worst cases of the closest rivals with more seeds."""
-    cells = read_cells("suite")
+    """The worst cases of the closest rivals at both noise rates."""
+    found = {rate: worst_by_learner(cells_at(rate)) for rate in SUITES}
+    closest = set.intersection(*map(set, found.values()))
     rows = []
-    for name in ranked(cells):
+    for name in (name for name in found[WORST_RATE] if name in closest):
         row = [title_of(name)]
-        for rate in RATES:
-            found = worst_by_learner(cells, rate)
-            cell, floor = found[name], rate / (2 * (1 - rate))
-            ratio = error(found[THRESHER]) / error(cell)
-            row += [f"{error(cell):.4f}", attack_name(cell), f"{error(cell) / floor:.2f}"]
+        for rate, worst in found.items():
+            cell, ratio = worst[name], error(worst[THRESHER]) / error(worst[name])
+            row += [f"{error(cell):.4f}", attack_name(cell), f"{error(cell) / floor_at(rate):.2f}"]
             row.append("" if name == THRESHER else f"{ratio:.2f}")
         rows.append(row)
     head = ["learner"]
-    for rate in RATES:
+    for rate in SUITES:
         head += [f"worst at {rate:.0%}", "under", "over the floor", "Thresher's is"]
     return markdown(head, rows)
 

@@ -16,14 +16,7 @@ BEFORE_POSTERIOR = (
 )
 UNNAMED = "measured on 16 November 2026, before records named their code"
 STALE = {
-    "noise": BEFORE_POSTERIOR,
-    "suite": BEFORE_POSTERIOR,
-    "labels": BEFORE_POSTERIOR,
-    "spike": BEFORE_POSTERIOR,
-    "marginals": BEFORE_POSTERIOR,
-    "told-noise-rate": BEFORE_POSTERIOR,
     "tails": BEFORE_POSTERIOR,
-    "scaling": BEFORE_POSTERIOR,
     "calibration": BEFORE_POSTERIOR,
     "real": "measured before the final fit and the strengthened rivals",
     "harm": UNNAMED,

@@ -25,6 +25,7 @@ from cells import GRAY, HERE, attack_name, markdown, read_cells
 from matplotlib.figure import Figure
 
 from thresher.experiments.arena.figures.kinds import exponent, label_floor, labels_needed
+from thresher.experiments.spec import THRESHER
 from thresher.rendering.palette import BLUE, RED
 
 DEFAULT = "default"
@@ -44,7 +45,7 @@ def draw_scaling() -> None:
     """Labels against sparsity, features and 1/error, with the shape of the paper's bound."""
     needed = labels_by_problem()
     panels = (
-        ("sparsity s", lambda key: key[1], [k for k in needed if (k[0], k[2]) == (1000, 0.05)]),
+        ("sparsity s", lambda key: key[1], [k for k in needed if (k[0], k[2]) == (500, 0.05)]),
         ("features d", lambda key: key[0], [k for k in needed if k[1:] == (10, 0.05)]),
         ("1/error", lambda key: 1 / key[2], [k for k in needed if k[:2] == (500, 10)]),
     )
@@ -65,9 +66,9 @@ def draw_scaling() -> None:
         axes.legend(frameon=False, loc="upper left")
         print(title, {key: needed[key] for key in keys}, label, f"{exponent(x, y):.2f}")
     first = figure.axes[0]
-    first.set_ylabel("distinct labels for 8 of 10 seeds")
+    first.set_ylabel("distinct labels for 4 of 5 seeds")
     first.set_ylim(top=first.get_ylim()[1] * 1.8)
-    ticks = [200, 400, 800, 1600, 3200]
+    ticks = [100, 200, 400, 800, 1600]
     first.set_yticks(ticks, [f"{tick:,}" for tick in ticks])
     figure.savefig(HERE / "scaling.png", dpi=150)
 
@@ -112,44 +113,30 @@ def draw_calibration() -> None:
 # -- tables ------------------------------------------------------------------------------------
 
 
-def thresher_cells(name: str) -> list[dict[str, str]]:
-    """The cells of a study that are Thresher's own."""
-    return [cell for cell in read_cells(name) if cell["learner"] == "thresher"]
-
-
 def suite_table() -> str:
     """Each attack at its worst strength, at both noise rates."""
     rows: dict[str, list[str]] = defaultdict(list)
-    for cell in thresher_cells("suite"):
-        eta = float(cell["noise_rate"])
-        floor = eta / (2 * (1 - eta))
-        strength = f"{float(cell['strength']):g}" if cell["strength"] else "-"
-        error = float(cell["median_error"])
-        row = [strength, f"{error:.4f}", f"{float(cell['error_90']):.4f}", f"{error / floor:.2f}"]
-        rows[cell["adversary"]] += row
     head = ["attack"]
-    for eta in ("5%", "10%"):
-        head += [f"worst strength at {eta}", "median error", "90% quantile", "over the floor"]
+    for rate in arena_pages.SUITES:
+        floor = arena_pages.floor_at(rate)
+        for cell in arena_pages.cells_at(rate):
+            if cell["learner"] == THRESHER:
+                strength = f"{float(cell['strength']):g}" if cell["strength"] else "-"
+                error = float(cell["median_error"])
+                row = [strength, f"{error:.4f}", f"{float(cell['error_90']):.4f}"]
+                rows[cell["adversary"]] += [*row, f"{error / floor:.2f}"]
+        head += [f"worst strength at {rate:.0%}", "median error", "90% quantile", "over the floor"]
     return markdown(head, [[name, *row] for name, row in rows.items()])
 
 
 def told_table() -> str:
     """Half, true and double noise rate side by side."""
-    true = {
-        attack_name(cell): cell
-        for name in ("marginals", "suite")
-        for cell in thresher_cells(name)
-        if float(cell["noise_rate"]) == 0.05 and cell["distribution"] == "gaussian"
-    }
     told: dict[str, dict[float, float]] = defaultdict(dict)
     for cell in read_cells("told-noise-rate"):
         told[attack_name(cell)][float(cell["told_noise_rate"])] = float(cell["median_error"])
-    rows = []
-    for name, errors in told.items():
-        known = f"{float(true[name]['median_error']):.4f}" if name in true else "-"
-        rows.append([name, f"{errors[0.025]:.4f}", known, f"{errors[0.1]:.4f}"])
-    head = ["attack", "noise_rate=0.025", "noise_rate=0.05 (true)", "noise_rate=0.1"]
-    return markdown(head, rows)
+    rates = (0.025, 0.05, 0.1)
+    rows = [[name, *(f"{errors[rate]:.4f}" for rate in rates)] for name, errors in told.items()]
+    return markdown(["attack", "noise_rate=0.025", "0.05 (true)", "0.1"], rows)
 
 
 def marginals_table() -> str:
@@ -181,7 +168,7 @@ def spike_table() -> str:
 
 
 def scaling_table() -> str:
-    """The labels that 8 of 10 seeds need, beside the floor."""
+    """The labels that 4 of 5 seeds need, beside the floor."""
     rows = []
     for (d, s, e), labels in sorted(labels_by_problem().items()):
         floor = label_floor(d, s, e)
