@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 from thresher.estimators.trust import weighted_error
 from thresher.validation import FloatArray
 
-SLIGHT = 0.007  # by which the squared error of probabilities may exceed the smallest one
+SLIGHT = 0.005  # by which the squared error of probabilities may exceed the smallest one
 FEWEST = 100  # rows of each class: fewer say little about so small a difference
 N_FOLDS = 2
 
