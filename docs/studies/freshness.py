@@ -10,14 +10,8 @@ from cells import HERE, markdown, read_rows
 
 from thresher.experiments.sources import EVERY_SOURCE, source_digest
 
-BEFORE_POSTERIOR = (
-    "Thresher was `PracticalSchedule(use_posterior=False)`, the default at the time; some rivals "
-    "have been strengthened since"
-)
 UNNAMED = "measured on 16 November 2026, before records named their code"
 STALE = {
-    "tails": BEFORE_POSTERIOR,
-    "calibration": BEFORE_POSTERIOR,
     "real": "measured before the final fit and the strengthened rivals",
     "harm": UNNAMED,
     "harm-bars": UNNAMED,

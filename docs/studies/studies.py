@@ -91,8 +91,8 @@ def draw_calibration() -> None:
     places = np.arange(len(names))[::-1]
     left.plot(typical, places, "o", color=BLUE, markersize=8)
     left.axvline(1.0, color=GRAY, linestyle="--")
-    left.set(xscale="log", xlabel="error over that of the default (geometric mean over the cells)")
-    left.set_xticks([0.8, 1, 1.25, 1.5, 2, 3], ["0.8", "1", "1.25", "1.5", "2", "3"])
+    left.set(xscale="log", xlabel="error over that of the default (geometric mean)")
+    left.set_xticks([0.5, 1, 2, 4, 8], ["0.5", "1", "2", "4", "8"])
     right.plot(worst, places, "s", color=RED, markersize=8)
     right.axvline(max(base.values()), color=GRAY, linestyle="--", label="default")
     right.set(xscale="log", xlabel="largest median error of a cell")
