@@ -12,7 +12,6 @@ from thresher.experiments.sources import EVERY_SOURCE, source_digest
 
 UNNAMED = "measured on 16 November 2026, before records named their code"
 STALE = {
-    "real": "measured before the final fit and the strengthened rivals",
     "harm": UNNAMED,
     "harm-bars": UNNAMED,
     "pools": UNNAMED,
