@@ -48,6 +48,9 @@ cross-validation prefers on the same rows. "Trusted" is `TrustedClassifier` arou
 Differences are in points of test error, negative where Thresher is better, with two standard errors
 over the splits. `python -m benchmarks.harm --data-dir DIR --out records.jsonl` repeats the
 measurement, and continues where it was stopped."""
+EARLIER = """\
+The trusted forests of {} were measured with an earlier version, which used all of the trust
+(today: `use_of_trust_`)."""
 ERRORS = """\
 Mean test errors in percent: clean, on average over the attacks, and under the worst one. The
 balanced error is the mean of the errors of the two classes."""
@@ -81,6 +84,7 @@ def page(cells: Sequence[Row], bars: Sequence[Row]) -> str:
             "\n".join(f"- {line}" for line in losses(cells, bars)),
             f"**Where it wins.** {wins(bars)}",
             SETTING,
+            *earlier(cells),
             "![Difference between Thresher and the peer](harm.png)",
             "## Errors",
             ERRORS,
@@ -93,6 +97,14 @@ def page(cells: Sequence[Row], bars: Sequence[Row]) -> str:
             "",
         ]
     )
+
+
+def earlier(cells: Sequence[Row]) -> Iterator[str]:
+    """A remark about trusted forests whose code is not named."""
+    trusted = [cell for cell in cells if cell["method"] == "trusted-forest"]
+    tables = dict.fromkeys(cell["table"] for cell in trusted if not cell["source"])
+    if tables:
+        yield EARLIER.format(", ".join(tables))
 
 
 def losses(cells: Sequence[Row], bars: Sequence[Row]) -> Iterator[str]:
