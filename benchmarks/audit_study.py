@@ -1,12 +1,13 @@
 """The audit beside cleanlab, an isolation forest, PyOD and a robust z-score.
 
     python -m benchmarks.audit_study --data-dir DIR --out audit.jsonl
-    python -m benchmarks.audit_study --out audit.jsonl --show
+    python -m benchmarks.audit_study --out audit.jsonl --show [--studies docs/studies]
 
 Into each table one kind of bad rows is planted; every method ranks all rows, and the precision is
 the share of bad rows among the first, as many as were planted. No method is told how many there
 are. One line of JSON a ranking; what the file has is not measured again. A method whose package is
-missing fails, and that is its outcome.
+missing fails, and that is its outcome. With --studies, the mean precisions are also written there;
+`python docs/studies/studies.py` then makes the page.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.ensemble import IsolationForest, RandomForestClassifier
@@ -33,7 +35,9 @@ from sklearn.preprocessing import StandardScaler
 
 import thresher
 from benchmarks.harm import Limits, Record, record_of, run_study
-from thresher.experiments.arena.run import RecordFile
+from benchmarks.harm_bars import source_of
+from thresher.experiments.arena.run import RecordFile, latest_records
+from thresher.experiments.sources import AUDITS, source_digest
 from thresher.experiments.spec import parse_seeds
 from thresher.experiments.table_run import load_table
 from thresher.rendering.text import Column, format_columns
@@ -215,28 +219,37 @@ def measure(ranking: Ranking, data_dir: str, _: Limits) -> Record:
             facts["bad_in_groups"] = int(is_bad[grouped].sum())
         precision = float(is_bad[first].mean())
         facts = {"precision": precision, "n_bad": int(is_bad.sum()), **facts}
-        return record_of(ranking, "finished", **facts)
+        return record_of(ranking, "finished", **facts, source=source_digest(AUDITS))
     except Exception as error:
         return record_of(ranking, "failed", f"{type(error).__name__}: {error}")
 
 
-def show(records: Sequence[Record]) -> str:
+def cells_of(records: Sequence[Record]) -> pd.DataFrame:
+    """One line for each table, kind and method: the means over the seeds."""
+    done = [r for r in latest_records(records).values() if r["status"] == "finished"]
+    frame = pd.DataFrame([{"source": "", "bad_in_groups": None, **record} for record in done])
+    for name, order in (("kind", KINDS), ("method", METHODS)):
+        frame[name] = pd.Categorical(frame[name], list(order), ordered=True)
+    groups = frame.groupby(["table", "kind", "method"], observed=True)
+    return groups.agg(
+        precision=("precision", "mean"),
+        n_seeds=("seed", "size"),
+        in_groups=("bad_in_groups", "mean"),
+        source=("source", source_of),
+    ).reset_index()
+
+
+def show(cells: pd.DataFrame) -> str:
     """The mean precision over seeds of every method, a table for each table of data."""
-    done = [record for record in records if record["status"] == "finished"]
     parts = []
-    for table in dict.fromkeys(record["table"] for record in done):
-        columns = [Column(table, list(KINDS), "<")]
+    for table, own in cells.groupby("table", sort=False):
+        columns = [Column(str(table), list(KINDS), "<")]
+        means = own.set_index(["method", "kind"])["precision"]
         for method in METHODS:
-            cells = [_mean(done, table, kind, method) for kind in KINDS]
-            columns.append(Column(method.replace(", ", "\n").replace(" ", "\n"), cells))
+            shown = [f"{means[method, k]:.2f}" if (method, k) in means else "-" for k in KINDS]
+            columns.append(Column(method.replace(", ", "\n").replace(" ", "\n"), shown))
         parts.append(format_columns(columns))
     return "\n\n".join(parts)
-
-
-def _mean(records: Sequence[Record], table: str, kind: str, method: str) -> str:
-    wanted = (table, kind, method)
-    found = [r["precision"] for r in records if (r["table"], r["kind"], r["method"]) == wanted]
-    return f"{np.mean(found):.2f}" if found else "-"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -244,7 +257,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     with RecordFile(options.out) as file:
         if options.show:
-            print(show(file.records))
+            cells = cells_of(file.records)
+            print(show(cells))
+            if options.studies:
+                path = options.studies / "audit.csv"
+                cells.round(4).to_csv(path, index=False, lineterminator="\n")
             return 0
         rankings = [
             Ranking(table, seed, kind, method)
@@ -271,6 +288,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--retry", action="store_true", help="repeat rankings that failed")
     parser.add_argument("--time-limit", type=float, default=3600.0, metavar="SECONDS")
     parser.add_argument("--show", action="store_true", help="show the records, measure nothing")
+    parser.add_argument("--studies", type=Path, metavar="DIR", help="with --show: audit.csv there")
     return parser
 
 

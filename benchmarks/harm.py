@@ -51,7 +51,6 @@ TREES = {"forest": RandomForestClassifier, "boosting": HistGradientBoostingClass
 TRUSTED = {f"trusted-{name}": name for name in TREES}
 NEEDS_DENSE = ("boosting", "trusted-boosting")
 RIVALS = ("sever", "trimmed-loss", "norm-filter-l1-logistic", "norm-filter-linear-svm")
-METHODS = (THRESHER, *UNDEFENDED, *TREES, *TRUSTED)
 OURS = (THRESHER, *TRUSTED)
 CHOSEN = ("C_", "sparsity_", "final_fit_")  # what a fitted model says about its choice
 Record = dict[str, Any]
@@ -163,6 +162,13 @@ def _trust(model: Any, is_planted: Any) -> Record:
 # -- all of them ---------------------------------------------------------------------------------
 
 
+def methods_on(table: StudyTable) -> tuple[str, ...]:
+    """What the study fits to a table; `--methods` can name others."""
+    trusted = (name for name, inner in TRUSTED.items() if inner in table.trees)
+    rivals = RIVALS if table.has_rivals else ()
+    return (THRESHER, *UNDEFENDED, *table.trees, *trusted, *rivals)
+
+
 @dataclass(frozen=True)
 class Selection:
     """What of the study is wanted; None: everything that belongs to a table."""
@@ -175,7 +181,7 @@ class Selection:
     def fits(self) -> Iterator[Fit]:
         """Every fit, those of one split after each other."""
         for table in map(table_named, self.tables):
-            methods = self.methods or (*METHODS, *(RIVALS if table.has_rivals else ()))
+            methods = self.methods or methods_on(table)
             for seed, attack, strength in self._splits(table):
                 yield from (Fit(table.name, seed, attack, strength, name) for name in methods)
 
@@ -312,7 +318,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, default=Path("harm.jsonl"), help="file of records")
     parser.add_argument("--tables", nargs="+", default=list(TABLES), metavar="NAME")
     parser.add_argument("--attacks", nargs="+", metavar="NAME", help='"none" is the clean table')
-    parser.add_argument("--methods", nargs="+", metavar="NAME")
+    parser.add_argument(
+        "--methods", nargs="+", metavar="NAME", help="instead of those of each table's part"
+    )
     parser.add_argument(
         "--seeds", type=parse_seeds, help="of the splits, like 5 or 1000-1003; not of Enron"
     )

@@ -43,12 +43,14 @@ class StudyTable:
     name : of its file in the data folder
     seeds : of its splits; for Enron, the numbers of its attack sets
     max_rows : a sample of so many rows, drawn once; None: all
+    trees : the classifiers that meet it, alone and with trust, besides the linear ones
     has_rivals : whether every rival meets it
     """
 
     name: str
     seeds: tuple[int, ...] = tuple(range(5))
     max_rows: int | None = None
+    trees: tuple[str, ...] = ()
     has_rivals: bool = False
 
     @property
@@ -60,14 +62,14 @@ class StudyTable:
 TABLES = {
     table.name: table
     for table in (
-        StudyTable("spambase", has_rivals=True),
-        StudyTable("cina"),
-        StudyTable("mnist_1v7", max_rows=4000),
+        StudyTable("spambase", trees=("forest", "boosting"), has_rivals=True),
+        StudyTable("cina", trees=("forest",)),
+        StudyTable("mnist_1v7", max_rows=4000, trees=("forest",)),
         StudyTable("reuters_earn_v_acq"),
-        StudyTable("rcv1_small"),
+        StudyTable("rcv1_small", has_rivals=True),
         StudyTable("movie_reviews", has_rivals=True),
         StudyTable("microarray_singh", seeds=tuple(range(20))),
-        StudyTable("mdrr", seeds=tuple(range(20)), has_rivals=True),
+        StudyTable("mdrr", seeds=tuple(range(20))),
         StudyTable(ENRON, seeds=ENRON_SETS),
     )
 }

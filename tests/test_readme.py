@@ -45,7 +45,7 @@ def test_the_blocks_need_no_extra() -> None:
 
 def test_every_python_block_has_its_output() -> None:
     n_python = sum(kind == "python" for kind, _ in BLOCKS)
-    assert len(shown_pairs()) == n_python == 4
+    assert len(shown_pairs()) == n_python == 5
 
 
 COMMANDS = [

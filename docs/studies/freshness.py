@@ -35,6 +35,8 @@ def studies() -> list[str]:
 
 def stale_table() -> str:
     """The files that do not come from today's code, and why."""
+    if not STALE:
+        return "None: all records are of today's code."
     reasons: dict[str, list[str]] = {}
     for name, reason in STALE.items():
         reasons.setdefault(reason, []).append(f"`{name}.csv`")

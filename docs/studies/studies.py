@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable
 
 import arena_pages
+import audit_page
 import claims_page
 import freshness
 import harm_page
@@ -183,6 +184,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "spike": spike_table,
     "scaling": scaling_table,
     **arena_pages.TABLES,
+    **audit_page.TABLES,
     **claims_page.TABLES,
     **freshness.TABLES,
 }

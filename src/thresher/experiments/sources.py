@@ -23,6 +23,7 @@ LEARNER = (
 RIVALS = (*LEARNER, "rivals/methods", "rivals/classifiers")
 LEMMAS = (*RIVALS, "experiments/lemmas.py")
 TABLES = (*RIVALS, "estimators", "preparation", "simulate/poisoning", "experiments/table_run.py")
+AUDITS = (*TABLES, "auditing")
 RIVALS_ON_TABLES = ("rivals/classifiers", "rivals/methods", "simulate/poisoning")
 # What `ActiveClassifier` computes with in the study of pools; the rules beside it are
 # scikit-learn's.
@@ -30,8 +31,11 @@ POOLS = (
     *("geometry", "solvers", "certificates.py", "outliers.py", "labeling"),
     *("estimators/columns.py", "estimators/trust.py", "simulate/poisoning"),
 )
-NO_RUN = {"learning/planning.py", "learning/pool_study.py"}  # look numbers of studies up
-EVERY_SOURCE = (LEARNER, RIVALS, LEMMAS, TABLES, RIVALS_ON_TABLES, POOLS)
+NO_RUN = {  # look numbers of studies up, or write what was found
+    *("learning/planning.py", "learning/pool_study.py", "auditing/html_report.py"),
+    *("auditing/text_report.py", "auditing/preparation_report.py", "auditing/contents.py"),
+}
+EVERY_SOURCE = (LEARNER, RIVALS, LEMMAS, TABLES, AUDITS, RIVALS_ON_TABLES, POOLS)
 _WITHOUT_EFFECT = {"type_comment", "type_params", "kind"}
 
 

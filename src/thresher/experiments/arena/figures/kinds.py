@@ -169,7 +169,7 @@ def labels_by_size(summary: Summary) -> Iterator[Figure]:
         panels = tuple(panel for each in _DIRECTIONS for panel in _size_panels(needed, *each))
         if panels:
             caption = sketch.sentences(
-                "The labels paid with the least budget with which 8 of 10 seeds reach the target "
+                "The labels paid with the least budget with which 4 of 5 seeds reach the target "
                 "error, under every attack, and with every larger budget",
                 "the number at the end of a curve is the exponent of the power law that fits best",
                 "the floor is s(log2(1/ε) + log2(d/s)) labels for an error of ε",
@@ -184,7 +184,7 @@ def labels_by_size(summary: Summary) -> Iterator[Figure]:
 def labels_needed(cells: pd.DataFrame) -> pd.DataFrame:
     """For each learner and problem the labels paid with the least budget that suffices.
 
-    A budget suffices if 8 of 10 seeds reach the target error with it and with every larger one,
+    A budget suffices if 4 of 5 seeds reach the target error with it and with every larger one,
     under every attack. A problem for which none does is left out.
 
     Examples
