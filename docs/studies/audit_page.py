@@ -23,6 +23,7 @@ KINDS = {
     "-999, dense column": "−999, nonzero cells of a dense column",
 }
 TITLES = {"breast_cancer": "breast cancer"}
+METHODS = {"cleanlab, forest": "cleanlab with a forest"}
 CLEARLY = 0.05  # behind the best rival by more: printed bold
 
 
@@ -49,7 +50,10 @@ def _pair(cells: list[Row]) -> list[str]:
     best = max(found, key=found.__getitem__)
     shown = _shown(ours)
     is_behind = found[best] - ours > CLEARLY
-    return [f"**{shown}**" if is_behind else shown, f"{_shown(found[best])} {best}"]
+    return [
+        f"**{shown}**" if is_behind else shown,
+        f"{_shown(found[best])} {METHODS.get(best, best)}",
+    ]
 
 
 def _shown(precision: float) -> str:
