@@ -62,7 +62,7 @@ class StudyTable:
 TABLES = {
     table.name: table
     for table in (
-        StudyTable("spambase", trees=("forest", "boosting"), has_rivals=True),
+        StudyTable("spambase", trees=("forest",), has_rivals=True),
         StudyTable("cina", trees=("forest",)),
         StudyTable("mnist_1v7", max_rows=4000, trees=("forest",)),
         StudyTable("reuters_earn_v_acq"),

@@ -54,7 +54,7 @@ def test_every_split_meets_every_method_once_clean_and_under_every_attack() -> N
     fits = list(Selection(tables=("spambase", "mdrr")).fits())
     assert len(fits) == len({fit.run for fit in fits})
     linear = (THRESHER, *harm.UNDEFENDED)
-    everything = (*linear, *harm.TREES, *harm.TRUSTED, *harm.RIVALS)
+    everything = (*linear, "forest", "trusted-forest", *harm.RIVALS)
     assert len(fits) == 5 * 21 * len(everything) + 20 * 21 * len(linear)
 
 

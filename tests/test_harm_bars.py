@@ -180,9 +180,12 @@ def test_the_exit_status_says_whether_the_bars_are_kept(
 
 @pytest.fixture
 def harm_page(monkeypatch: pytest.MonkeyPatch):
+    names = ("harm_page", "cells")  # anew: other tests import them as well
     monkeypatch.syspath_prepend(STUDIES)
+    for name in names:
+        monkeypatch.delitem(sys.modules, name, raising=False)
     yield importlib.import_module("harm_page")
-    for name in ("harm_page", "cells"):
+    for name in names:
         sys.modules.pop(name, None)
 
 

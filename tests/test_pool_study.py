@@ -194,9 +194,12 @@ def test_stops_are_counted_in_200_clean_and_200_poisoned_runs() -> None:
 
 @pytest.fixture
 def pools_page(monkeypatch: pytest.MonkeyPatch) -> Any:
+    names = ("pools_page", "harm_page", "cells")  # anew: other tests import them as well
     monkeypatch.syspath_prepend(STUDIES)
+    for name in names:
+        monkeypatch.delitem(sys.modules, name, raising=False)
     yield importlib.import_module("pools_page")
-    for name in ("pools_page", "harm_page", "cells"):
+    for name in names:
         sys.modules.pop(name, None)
 
 

@@ -10,15 +10,7 @@ from cells import HERE, markdown, read_rows
 
 from thresher.experiments.sources import EVERY_SOURCE, source_digest
 
-UNNAMED = "measured on 16 November 2026, before records named their code"
-STALE = {
-    "harm": UNNAMED,
-    "harm-bars": UNNAMED,
-    "pools": UNNAMED,
-    "pools-bars": UNNAMED,
-    "pools-audit": UNNAMED,
-    "pools-peers": UNNAMED,
-}
+STALE: dict[str, str] = {}  # the reason by the name of a file
 
 
 def is_current(name: str) -> bool:

@@ -51,7 +51,8 @@ which flatters it. Under attack, 10% of the pool are planted: the three patterns
 of rows near the boundary with the wrong label (jittered; of both classes, or of one), rows placed
 where a margin learner will ask next, and wrong labels of half of the first questions. Errors are
 test errors in percent; differences in points, negative where `ActiveClassifier` is better, with two
-standard errors over the splits."""
+standard errors over the splits. `python -m benchmarks.pools --data-dir DIR --out records.jsonl`
+repeats the measurement in about three hours of CPU time, and goes on where it was stopped."""
 ATTACKED = """\
 The mean over the attacks that were measured for all methods of the line."""
 AUDIT = """\
