@@ -227,7 +227,8 @@ def measure(ranking: Ranking, data_dir: str, _: Limits) -> Record:
 def cells_of(records: Sequence[Record]) -> pd.DataFrame:
     """One line for each table, kind and method: the means over the seeds."""
     done = [r for r in latest_records(records).values() if r["status"] == "finished"]
-    frame = pd.DataFrame([{"source": "", "bad_in_groups": None, **record} for record in done])
+    columns = ["table", "kind", "method", "seed", "precision", "bad_in_groups", "source"]
+    frame = pd.DataFrame([{"source": "", **record} for record in done], columns=columns)
     for name, order in (("kind", KINDS), ("method", METHODS)):
         frame[name] = pd.Categorical(frame[name], list(order), ordered=True)
     groups = frame.groupby(["table", "kind", "method"], observed=True)
@@ -256,7 +257,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure what is missing, or show what there is; 0, or 130 if it was interrupted."""
     options = _parser().parse_args(argv)
     with RecordFile(options.out) as file:
-        if options.show:
+        if options.show or options.studies:
             cells = cells_of(file.records)
             print(show(cells))
             if options.studies:
@@ -288,7 +289,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--retry", action="store_true", help="repeat rankings that failed")
     parser.add_argument("--time-limit", type=float, default=3600.0, metavar="SECONDS")
     parser.add_argument("--show", action="store_true", help="show the records, measure nothing")
-    parser.add_argument("--studies", type=Path, metavar="DIR", help="with --show: audit.csv there")
+    parser.add_argument(
+        "--studies", type=Path, metavar="DIR", help="as --show; audit.csv goes there"
+    )
     return parser
 
 

@@ -319,7 +319,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--tables", nargs="+", default=list(TABLES), metavar="NAME")
     parser.add_argument("--attacks", nargs="+", metavar="NAME", help='"none" is the clean table')
     parser.add_argument(
-        "--methods", nargs="+", metavar="NAME", help="instead of those of each table's part"
+        "--methods", nargs="+", metavar="NAME", help="in place of those that the study fits"
     )
     parser.add_argument(
         "--seeds", type=parse_seeds, help="of the splits, like 5 or 1000-1003; not of Enron"

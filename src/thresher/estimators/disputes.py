@@ -1,4 +1,4 @@
-"""Disputed rows: equal features with different labels, of which one side must be wrong."""
+"""Disputed rows: equal features with different labels, so that one side must be wrong."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -59,7 +59,7 @@ def arrow_sizes(path: Path) -> ArrowSizes:
 
 
 class _Table:
-    """A table of FlatBuffers: fields by their numbers, each of which may be absent."""
+    """A table of FlatBuffers: fields by their numbers; any of them may be absent."""
 
     def __init__(self, data: bytes, place: int) -> None:
         self._data, self._place = data, place

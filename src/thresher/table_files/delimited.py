@@ -139,7 +139,7 @@ def _look_like_data(names: Sequence[str]) -> bool:
 
 
 def _lines(path: Path, encoding: str) -> Iterator[str]:
-    """The lines of a file, none of which can take all memory.
+    """The lines of a file; no single line can take all memory.
 
     A first line that names the separator is blank.
     """
