@@ -12,6 +12,7 @@ from thresher.labeling.transcript import Batch, Transcript
 
 X, LABELS = make_pool(400)
 POOL = ScaledPool.of(X)
+NO_COPIES = np.zeros(400, dtype=bool)
 
 
 def run(questioner: Questioner, n_questions: int) -> Transcript:
@@ -24,7 +25,7 @@ def run(questioner: Questioner, n_questions: int) -> Transcript:
 
 
 def questioner(batch_size: int = 10, audit_fraction: float = 0.1) -> Questioner:
-    return Questioner(POOL, np.ones(400), batch_size, audit_fraction, Fitting())
+    return Questioner(POOL, np.ones(400), NO_COPIES, batch_size, audit_fraction, Fitting())
 
 
 def test_later_questions_are_close_to_the_boundary() -> None:
@@ -62,7 +63,7 @@ def test_almost_empty_rows_are_not_the_ones_to_ask_about() -> None:
     dense[:100, 1:] = 0.0
     labels = dense[:, :5].sum(axis=1) > dense[:, 5:10].sum(axis=1) + 0.5
     pool = ScaledPool.of(sp.csr_array(dense))
-    asker = Questioner(pool, np.ones(300), 10, 0.0, Fitting())
+    asker = Questioner(pool, np.ones(300), NO_COPIES[:300], 10, 0.0, Fitting())
     transcript = Transcript(seed=0)
     for _ in range(6):
         transcript.batches.append(batch := asker.next_batch(transcript))
@@ -89,3 +90,22 @@ def test_a_part_of_a_batch_is_random_while_a_class_is_overlooked(
     monkeypatch.setattr(Questioner, "_overlooks_a_class", lambda *_: True)
     assert sum(questioner(audit_fraction=0.0).next_batch(transcript).is_random) == 3
     assert sum(questioner(audit_fraction=0.9).next_batch(transcript).is_random) > 3
+
+
+def test_near_copies_are_asked_about_once_a_quarter_of_the_other_rows_was() -> None:
+    is_copy = np.arange(400) < 40
+    asker = Questioner(POOL, np.ones(400), is_copy, 10, 0.1, Fitting())
+    rows = np.array(list(run(asker, 400).asked()))
+    assert not is_copy[rows[:90]].any()
+    assert np.flatnonzero(is_copy[rows])[0] < 200 and rows.size == 400
+
+
+def test_near_copies_are_asked_about_while_only_one_class_is_known() -> None:
+    asker = Questioner(POOL, np.ones(400), np.arange(400) < 200, 10, 0.1, Fitting())
+    transcript = Transcript(seed=0)
+    for _ in range(3):
+        transcript.batches.append(batch := asker.next_batch(transcript))
+        transcript.answers.update({row: "no" for row in batch.rows})
+    copies = [row < 200 for row in transcript.batches[2].rows]
+    assert sum(copies) == 5
+    assert list(transcript.batches[2].is_random) == [not is_copy for is_copy in copies]

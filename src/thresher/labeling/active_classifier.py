@@ -15,6 +15,7 @@ from thresher.labeling.answers import plain_labels
 from thresher.labeling.fitting import Fitting
 from thresher.labeling.judging import ErrorEstimate, LabeledSample
 from thresher.labeling.learned_model import LearnedModel
+from thresher.labeling.near_copies import near_copies
 from thresher.labeling.parameters import Parameters
 from thresher.labeling.pool import FinitePool, Question
 from thresher.labeling.questions import N_FIRST, Questioner
@@ -113,6 +114,7 @@ class ActiveClassifier:
         self.row_weights_ = trust_in_pool(
             self._pool.rows, self._scaled, self._parameters.noise_rate
         )
+        self._is_copy = near_copies(self._pool.rows, self._parameters.noise_rate)
         self.stop_reason_: str | None = None
         self._transcript = Transcript(seed_from(random_state))
         self._learned: LearnedModel | None = None
@@ -188,7 +190,8 @@ class ActiveClassifier:
         """The rows to ask about next, whether earlier ones are answered or not; none at the end."""
         size, share = self._parameters.batch_size, self._parameters.audit_fraction
         fitting = Fitting(noise_rate=self._parameters.noise_rate)
-        questioner = Questioner(self._scaled, self.row_weights_, size, share, fitting)
+        trust, is_copy = self.row_weights_, self._is_copy
+        questioner = Questioner(self._scaled, trust, is_copy, size, share, fitting)
         return questioner.next_batch(self._transcript)
 
     def with_transcript(self, transcript: Transcript, parameters: Parameters) -> Self:

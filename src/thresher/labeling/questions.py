@@ -19,6 +19,7 @@ FEW_OF_A_CLASS = 5  # labels: with fewer, half of the questions look for more of
 IMPROBABLE = 0.01  # level of the test whether the model overlooks a class
 SHARE_FOR_OVERLOOKED = 0.3  # of a batch that is then random; more helps less than margins do
 FEWEST_OF_A_CLASS = 2  # labels: with fewer, distrusted rows are asked about as well
+SHARE_WITHOUT_COPIES = 0.25  # of the other rows: then near copies are asked about as well
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,7 @@ class Questioner:
     ----------
     pool : the scaled rows
     trust : (n,) of each row; those with at most a half are not asked about
+    is_copy : (n,) which rows are near copies of others, which are asked about late
     batch_size : rows chosen together
     audit_fraction : least share of the questions that are random
     fitting : how the current model is fitted
@@ -39,9 +41,15 @@ class Questioner:
 
     pool: ScaledPool
     trust: FloatArray
+    is_copy: NDArray[np.bool_]
     batch_size: int
     audit_fraction: float
     fitting: Fitting
+
+    @property
+    def is_trusted(self) -> NDArray[np.bool_]:
+        """(n,) which rows have enough trust to be asked about."""
+        return self.trust > LEAST_TRUST
 
     def next_batch(self, transcript: Transcript) -> Batch:
         """The next rows in order of importance, none if no row is left."""
@@ -51,15 +59,16 @@ class Questioner:
         is_lost = n_smaller < FEWEST_OF_A_CLASS and transcript.n_labels >= N_FIRST
         if n_smaller == 0 or (transcript.n_asked < N_FIRST and not transcript.initial):
             return self._random(transcript, trusted, distrusted if is_lost else trusted[:0], rng)
-        candidates = np.append(trusted, distrusted) if is_lost else trusted
-        return self._informative(transcript, np.sort(candidates), rng)
+        return self._informative(transcript, trusted, distrusted if is_lost else trusted[:0], rng)
 
     def _free_rows(self, transcript: Transcript) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The rows that were not asked about: trusted ones and others."""
         is_free = np.ones(self.trust.size, dtype=np.bool_)
         is_free[[*transcript.asked(), *transcript.answers.by_row]] = False
-        is_trusted = self.trust > LEAST_TRUST
-        return np.flatnonzero(is_free & is_trusted), np.flatnonzero(is_free & ~is_trusted)
+        is_usual = self.is_trusted & ~self.is_copy
+        if transcript.n_asked >= SHARE_WITHOUT_COPIES * is_usual.sum():
+            is_usual = self.is_trusted
+        return np.flatnonzero(is_free & is_usual), np.flatnonzero(is_free & ~is_usual)
 
     def _random(
         self,
@@ -75,12 +84,17 @@ class Questioner:
         n_left = N_FIRST - transcript.n_asked
         n_rows = min(self.batch_size, n_left) if n_left > 0 else self.batch_size
         drawn = _in_turn(rng.permutation(trusted), rng.permutation(distrusted))[:n_rows]
-        is_trusted = self.trust[drawn] > LEAST_TRUST
-        return Batch(tuple(drawn.tolist()), tuple(is_trusted.tolist()))
+        return Batch(tuple(drawn.tolist()), tuple(np.isin(drawn, trusted).tolist()))
 
     def _informative(
-        self, transcript: Transcript, candidates: NDArray[np.intp], rng: Generator
+        self,
+        transcript: Transcript,
+        trusted: NDArray[np.intp],
+        distrusted: NDArray[np.intp],
+        rng: Generator,
     ) -> Batch:
+        """The rows with the least sure scores, and random trusted ones."""
+        candidates = np.sort(np.append(trusted, distrusted))
         n_rows = min(self.batch_size, candidates.size)
         n_random = min(self._n_audits(transcript, n_rows), n_rows)
         labeled = transcript.answers.labeled
@@ -94,8 +108,7 @@ class Questioner:
         if (rare := _rare_class(signs)) is not None:
             order = _in_turn(np.argsort(-rare * scores, kind="stable"), order)
         chosen = candidates[order[: n_rows - n_random]]
-        others = np.setdiff1d(candidates[self.trust[candidates] > LEAST_TRUST], chosen)
-        drawn = rng.permutation(others)[:n_random]
+        drawn = rng.permutation(np.setdiff1d(trusted, chosen))[:n_random]
         is_random = (False,) * chosen.size + (True,) * drawn.size
         return Batch((*chosen.tolist(), *drawn.tolist()), is_random)
 
@@ -106,7 +119,7 @@ class Questioner:
         and what it asks about next are more of them. Only random questions lead out of that.
         """
         signs = transcript.answers.signs(transcript.labeled_at_random())
-        positive = float(np.mean(scores[self.trust > LEAST_TRUST] > 0))
+        positive = float(np.mean(scores[self.is_trusted] > 0))
         for sign, predicted in ((1.0, positive), (-1.0, 1 - positive)):
             n_found = int((signs == sign).sum())
             chance = float(binom.sf(n_found - 1, signs.size, predicted))

@@ -9,9 +9,9 @@ from thresher.outliers import find_weights
 from thresher.validation import FloatArray, Rows, is_sparse
 
 MAX_COLUMNS = 400  # that the filter looks at: its work is quadratic in them
-L1_RATIO = 10.0**0.5  # of the directions that it searches, relative to their length
 MARGIN = 1.5  # times the noise rate is removed: some of it is spent on clean rows
 FAR_REACH = 30.0  # in robust scales: where entries are clipped when far ones are looked for
+FAR_L1_RATIO = 10.0**0.5  # of the directions in which these are, relative to their length
 FAR_MARGIN = 0.75  # times the noise rate is removed for them
 LARGEST_SHARE = 0.5  # of the pool that can be distrusted
 LEAST_TRUST = 0.5  # rows with at most this are not asked about
@@ -34,16 +34,17 @@ def trust_in_pool(rows: Rows, pool: ScaledPool, noise_rate: float) -> FloatArray
     if noise_rate == 0:
         return np.ones(pool.rows.shape[0])
     columns = _widest(pool)
-    clipped = _weights(pool.rows[:, columns], MARGIN * noise_rate)
-    far = _weights(ScaledPool.of(rows[:, columns], FAR_REACH).rows, FAR_MARGIN * noise_rate)
+    far_rows = ScaledPool.of(rows[:, columns], FAR_REACH).rows
+    clipped = _weights(pool.rows[:, columns], MARGIN * noise_rate, columns.size**0.5)
+    far = _weights(far_rows, FAR_MARGIN * noise_rate, FAR_L1_RATIO)
     return np.minimum(clipped, far)
 
 
-def _weights(rows: Rows, share: float) -> FloatArray:
+def _weights(rows: Rows, share: float, l1_ratio: float) -> FloatArray:
     return find_weights(
         rows.toarray() if is_sparse(rows) else rows,
         l2_radius=1.0,
-        l1_radius=L1_RATIO,
+        l1_radius=l1_ratio,
         outlier_fraction=min(share, LARGEST_SHARE),
     )
 
