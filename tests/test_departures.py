@@ -158,14 +158,16 @@ def trust_of_flipped_rows(label_aware: bool) -> float:
     return float(model.fit(rows, labels).row_weights_[surest].mean())
 
 
-def trust_of_contradicting_copies(final_fit: str) -> float:
-    """The mean trust in copies of rows with the other label."""
+def contradicting_copies_looked_at(final_fit: str, n_changed: int = 0) -> int:
+    """How many copies of rows with the other label, and some changed entries, a phase sees."""
     rows = np.random.default_rng(0).standard_normal((300, 8))
     labels = rows[:, 0] + rows[:, 1] > 0
     copied = np.argsort(-np.abs(rows[:, 0] + rows[:, 1]))[:24]
     model = HalfspaceClassifier(2, 0.1, final_fit=final_fit, schedule=QUICK, random_state=0)
-    model.fit(np.vstack([rows, rows[copied]]), np.append(labels, ~labels[copied]))
-    return float(model.row_weights_[300:].mean())
+    copies = rows[copied]
+    copies[:, 8 - n_changed :] = 0.0
+    model.fit(np.vstack([rows, copies]), np.append(labels, ~labels[copied]))
+    return int((model.phases_[0].row_ids >= 300).sum())
 
 
 def trust_of_a_small_class(final_fit: str) -> float:
@@ -360,7 +362,11 @@ SWITCHED: dict[tuple[str, str], Callable[[], tuple[object, object]]] = {
     ("noise_rate", "most_contradicted"): lambda: tuple(map(weight_of_a_wrong_column, (0.1, 0.0))),
     ("label_aware", "WeakModels"): lambda: tuple(map(trust_of_flipped_rows, (True, False))),
     ("final_fit", "settle"): lambda: tuple(
-        map(trust_of_contradicting_copies, ("penalized", "hinge"))
+        map(contradicting_copies_looked_at, ("penalized", "hinge"))
+    ),
+    ("final_fit", "planted_copies"): lambda: tuple(
+        contradicting_copies_looked_at(final_fit, n_changed=2)
+        for final_fit in ("penalized", "hinge")
     ),
     ("final_fit", "keep_every_class"): lambda: tuple(
         map(trust_of_a_small_class, ("auto", "hinge"))

@@ -170,7 +170,7 @@ class Comparison:
 
     def _weights_of(self, fitted: Any) -> FloatArray:
         """The trust of the classifier; ones if nothing stands out."""
-        if self._judgment is None or not self._judgment.evidence.stands_out:
+        if self._judgment is None or not self._judgment.evidence.is_clear:
             return self.trust
         agreed = fitted.row_weights_ * self._judgment.agreement
         return keep_every_class(agreed, self._labels)

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from thresher.estimators.checks import check_two_classes
 from thresher.estimators.copies import Copies, numbers_of_equal_rows
 from thresher.estimators.folds import Fold, are_usable, renumbered, restricted
-from thresher.estimators.trust import MOST_OF_A_CLASS
+from thresher.estimators.near_copies import can_be_planted, planted_copies
 from thresher.validation import FloatArray, Rows
 
 LESS = 0.9  # times the trust in the other side: a side with less of it loses
 AGREEING = 0.95  # share of rows with less trust that a model must contradict: else all stay
 ALLOWED = 1.1  # times the number of rows that could be planted: more disputes are genuine
-LEAST = 0.01  # share of the rows: fewer are not worth another fit
 N_ROUNDS = 3  # fits, each without the rows that lost in those before
 
 
@@ -106,10 +105,8 @@ class Disputes:
         margins = signs * self._means(scores)
         less_trusted: NDArray[np.bool_] = loses.ravel()[sides] & (margins != 0)
         lost = less_trusted & (margins < 0)
-        of_class = max(float(lost[signs == sign].mean()) for sign in (-1.0, 1.0))
         is_clear = lost.sum() >= AGREEING * less_trusted.sum()
-        is_right_size = LEAST * signs.size <= lost.sum() <= self.n_allowed
-        return lost & is_clear & is_right_size & (of_class <= MOST_OF_A_CLASS)
+        return lost & is_clear & can_be_planted(lost, signs, self.n_allowed)
 
     def _means(self, scores: FloatArray) -> FloatArray:
         """For each row, the mean score of the rows that are equal to it; 0 if none is known."""
@@ -151,8 +148,12 @@ def settle(
     with less trust that a model contradicts are left out, and the rest is looked at again:
     once some planted copies are gone, trust tells more of them from their originals.
 
+    Near copies of rows with the other label, and rows that are repeated too often, are left out
+    before: they show without a fit.
+
     Departure: Algorithm 2 does not compare rows.
     """
+    table = _without_planted_copies(table, noise_rate)
     compared = compare(table)
     _, signs = check_two_classes(table.labels)
     disputes = Disputes.of(table.rows, signs, noise_rate)
@@ -166,3 +167,10 @@ def settle(
         table, disputes, signs = fewer, disputes.without(lost), signs[~lost]
         compared = compare(table)
     return table, compared
+
+
+def _without_planted_copies(table: TrainingTable, noise_rate: float) -> TrainingTable:
+    _, signs = check_two_classes(table.labels)
+    lost = planted_copies(table.rows, signs, ALLOWED * noise_rate * signs.size)
+    fewer = table.without(lost) if lost.any() else None
+    return fewer or table

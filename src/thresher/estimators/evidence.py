@@ -36,8 +36,8 @@ class Evidence:
         needed
     improvement : by how many standard errors trust lowers the error of penalized fits on trusted
         held-out rows
-    n_lost : number of rows that were left out because equal rows with the other label have more
-        trust
+    n_lost : number of rows that were left out because rows that share most of their entries have
+        the other label, or because they repeat one row
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Evidence:
     >>> Evidence(100, 2000, 0.05, 0.3, 0.4, 6.0, 0.2).sentence()
     'Nothing stands out above what 100 rows and 2,000 columns show by chance. Had 5 planted...'
     >>> Evidence(100, 2000, 0.05, 0.3, 0.4, 6.0, 1.7, n_lost=3).sentence()
-    'Left out: 3 rows, because equal rows with the other label have more trust. Rows stand out:...'
+    'Left out: 3 rows, because near copies of them have the other label, or they repeat one row...'
     """
 
     n_rows: int
@@ -61,19 +61,22 @@ class Evidence:
     @property
     def stands_out(self) -> bool:
         """Whether rows stand out in any way."""
-        return self._is_clear or bool(self.n_lost)
+        return self.is_clear or bool(self.n_lost)
 
     @property
-    def _is_clear(self) -> bool:
+    def is_clear(self) -> bool:
+        """Whether rows stand out among those that were not left out."""
         return self.improvement > CLEARLY or self.gain > self.gain_by_chance
 
     def sentence(self) -> str:
         """What was seen, in words."""
-        said = [] if self.n_lost and not self._is_clear else [self._of_all()]
+        said = [] if self.n_lost and not self.is_clear else [self._of_all()]
         if self.n_lost:
             lost = count(self.n_lost, "row")
             said.insert(
-                0, f"Left out: {lost}, because equal rows with the other label have more trust."
+                0,
+                f"Left out: {lost}, because near copies of them have the other label, or they "
+                "repeat one row.",
             )
         return " ".join(said)
 
@@ -83,7 +86,7 @@ class Evidence:
                 "Rows stand out: without them, models predict the trusted rows better "
                 f"(by {self.improvement:.1f} standard errors)."
             )
-        if self._is_clear:
+        if self.is_clear:
             return (
                 f"Rows stand out: removing {self.outlier_fraction:.1%} of them takes away "
                 f"{self.gain:.1%} of the largest variance (by chance: {self.gain_by_chance:.1%})."

@@ -139,7 +139,7 @@ class PenalizedFits:
     def judge(self, n_lost: int = 0) -> Judgment:
         """Whether the halfspace's trust is used: only if rows stand out.
 
-        They do if `n_lost` other rows were left out because they did.
+        Those `n_lost` rows that were left out do not count: without them, little may be wrong.
 
         Departure: Algorithm 2 removes the outlier fraction whether or not anything stands out.
         """
@@ -154,7 +154,7 @@ class PenalizedFits:
             trust[self._seen],
         )
         evidence = replace(self._evidence(clearer), n_lost=n_lost)
-        if evidence.stands_out:
+        if evidence.is_clear:
             return Judgment(trust, agreed, evidence, trusted)
         return Judgment(everyone, everyone, evidence, plain)
 

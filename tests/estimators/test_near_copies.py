@@ -1,0 +1,177 @@
+"""Near copies: rows made from others, found by the entries they share, and left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from estimators.small import QUICK
+from thresher import HalfspaceClassifier
+from thresher.estimators import near_copies
+from thresher.estimators.near_copies import Entries, can_be_planted, planted_copies
+
+N_CLEAN, N_PLANTED, N_COLUMNS = 300, 20, 12
+ALLOWED = 1.1 * N_PLANTED
+IS_PLANTED = np.arange(N_CLEAN + N_PLANTED) >= N_CLEAN
+
+
+def poisoned(n_changed: int, *, is_close: bool = False, seed: int = 0) -> tuple[Any, Any]:
+    """Rows of few values, copies with the other label and some changed entries below them."""
+    rng = np.random.default_rng(seed)
+    rows = np.round(rng.standard_normal((N_CLEAN, N_COLUMNS)), 2)
+    total = rows.sum(axis=1)
+    signs = np.where(total > 0, 1.0, -1.0)
+    order = np.argsort(np.abs(total))
+    copied = order[:N_PLANTED] if is_close else order[-N_PLANTED:]
+    copies = rows[copied]
+    copies[:, :n_changed] = np.round(rng.standard_normal((N_PLANTED, n_changed)), 2)
+    return np.vstack([rows, copies]), np.append(signs, -signs[copied])
+
+
+# -- rows that share entries -----------------------------------------------------------------
+
+
+def test_the_information_in_an_entry_is_that_it_is_rare() -> None:
+    rows = np.array([[1.0, 5.0], [1.0, 6.0], [2.0, 7.0], [3.0, 8.0], *([[9.0, 9.0]] * 4)])
+    entries = Entries.of(rows)
+    assert entries.information[:4] == pytest.approx(
+        [np.log(4) + np.log(8)] * 2 + [2 * np.log(8)] * 2
+    )
+    assert (entries.information[4:] == 0).all()  # half of the rows have them
+    assert (entries.held @ entries.held.T)[0, 1] == pytest.approx(np.log(4))
+
+
+def test_zeros_of_sparse_rows_are_not_entries() -> None:
+    rows = sp.csr_array(np.array([[0.0, 1.0], [0.0, 2.0], [3.0, 6.0], [4.0, 5.0]] * 2))
+    stored = rows.copy()
+    stored.data[0] = 0.0
+    assert Entries.of(rows).held.nnz == rows.nnz
+    assert Entries.of(stored).held.nnz == rows.nnz - 1
+
+
+@pytest.mark.parametrize("n_changed", [0, 3, 5])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_copies_and_their_originals_are_the_only_pairs(n_changed: int, kind: Any) -> None:
+    rows, signs = poisoned(n_changed)
+    pairs = np.array(near_copies.near_copies(kind(rows), signs))
+    assert pairs.shape == (2, N_PLANTED)
+    assert IS_PLANTED[pairs].sum(axis=0).tolist() == [1] * N_PLANTED
+
+
+def test_a_row_that_was_changed_in_most_columns_is_not_a_near_copy() -> None:
+    assert near_copies.near_copies(*poisoned(9))[0].size == 0
+
+
+def test_pairs_do_not_depend_on_the_scale_or_the_order_of_columns() -> None:
+    rows, signs = poisoned(3)
+    found = near_copies.near_copies(rows, signs)
+    changed = near_copies.near_copies(rows[:, ::-1] * 1e5 + 3.0, signs)
+    assert np.array_equal(found, changed)
+
+
+def test_bounds_on_the_work_leave_what_is_rare(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, signs = poisoned(3)
+    wide = np.hstack([rows, rows, np.where(rows > 1, 1.0, 0.0)])
+    n_found = near_copies.near_copies(wide, signs)[0].size
+    monkeypatch.setattr(near_copies, "MOST_PRODUCTS", 10_000.0)
+    assert Entries.of(wide).held.nnz < wide.size / 2
+    assert near_copies.near_copies(wide, signs)[0].size >= 0.9 * n_found == 0.9 * N_PLANTED
+    monkeypatch.setattr(near_copies, "MOST_COLUMNS", 20)
+    assert Entries.of(wide).held.nnz < 20 * signs.size
+    monkeypatch.setattr(near_copies, "MOST_ENTRIES", 10)
+    assert near_copies.near_copies(wide, signs)[0].size == 0
+    assert near_copies.near_copies(sp.csr_array(wide), signs)[0].size == 0
+
+
+# -- who is left out -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_changed", [0, 4])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_the_copy_of_a_row_that_a_model_is_sure_of_is_left_out(n_changed: int, kind: Any) -> None:
+    rows, signs = poisoned(n_changed)
+    assert np.array_equal(planted_copies(kind(rows), signs, ALLOWED), IS_PLANTED)
+
+
+def test_both_are_left_out_where_a_model_is_not_sure() -> None:
+    rows, signs = poisoned(0, is_close=True)
+    lost = planted_copies(rows, signs, ALLOWED)
+    assert lost[IS_PLANTED].all()
+    assert lost[~IS_PLANTED].sum() == N_PLANTED
+
+
+@pytest.mark.parametrize("n_allowed", [0.0, 0.5 * N_PLANTED])
+def test_none_is_left_out_where_planted_rows_cannot_explain_them(n_allowed: float) -> None:
+    assert not planted_copies(*poisoned(3), n_allowed).any()
+
+
+def test_very_few_near_copies_stay() -> None:
+    rows, signs = poisoned(3)
+    kept = np.arange(N_CLEAN + 1)
+    assert not planted_copies(rows[kept], signs[kept], ALLOWED).any()
+
+
+def test_a_table_of_near_copies_alone_keeps_them() -> None:
+    rows, signs = poisoned(0)
+    both = np.vstack([rows[:100], rows[:100]]), np.append(signs[:100], -signs[:100])
+    assert not planted_copies(*both, n_allowed=200.0).any()
+
+
+def test_no_class_may_lose_more_than_half_of_its_rows() -> None:
+    signs = np.where(np.arange(20) < 4, 1.0, -1.0)
+    assert can_be_planted(np.arange(20) < 2, signs, n_allowed=5.0)
+    assert not can_be_planted(np.arange(20) < 3, signs, n_allowed=5.0)
+    assert not can_be_planted(np.arange(20) > 12, signs, n_allowed=5.0)
+    assert not can_be_planted(np.zeros(20, dtype=bool), signs, n_allowed=5.0)
+
+
+# -- crowds ----------------------------------------------------------------------------------
+
+
+def crowded(n_equal: int, n_usual: int = 1, at: float = 0.0) -> tuple[Any, Any]:
+    """Rows of their own, each repeated, and positive ones at one point below them."""
+    rng = np.random.default_rng(0)
+    rows = np.repeat(rng.standard_normal((200, 5)), n_usual, axis=0)
+    signs = np.where(rows[:, 0] > 0, 1.0, -1.0)
+    return np.vstack([rows, np.full((n_equal, 5), at)]), np.append(signs, np.ones(n_equal))
+
+
+@pytest.mark.parametrize("at", [0.0, -2.0])
+@pytest.mark.parametrize(("n_equal", "n_usual"), [(20, 1), (50, 4)])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_a_crowd_is_left_out_if_others_do_not_confirm_its_label(
+    n_equal: int, n_usual: int, at: float, kind: Any
+) -> None:
+    rows, signs = crowded(n_equal, n_usual, at)
+    lost = planted_copies(kind(rows), signs, n_allowed=60.0)
+    assert np.array_equal(lost, np.arange(signs.size) >= signs.size - n_equal)
+
+
+def test_a_crowd_stays_where_others_of_its_label_are() -> None:
+    assert not planted_copies(*crowded(20, at=2.0), n_allowed=60.0).any()
+
+
+@pytest.mark.parametrize(
+    ("n_equal", "n_usual", "n_allowed"), [(6, 1, 22), (20, 1, 15), (20, 4, 99)]
+)
+def test_equal_rows_stay_if_they_are_few_or_usual_or_too_many(
+    n_equal: int, n_usual: int, n_allowed: float
+) -> None:
+    assert not planted_copies(*crowded(n_equal, n_usual), n_allowed).any()
+
+
+# -- fits ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_a_classifier_does_not_look_at_planted_copies(kind: Any) -> None:
+    rows, signs = poisoned(3)
+    model = HalfspaceClassifier(3, 0.1, final_fit="penalized", schedule=QUICK, random_state=0)
+    model.fit(kind(rows), signs)
+    assert model.evidence_.n_lost == N_PLANTED
+    assert (model.row_weights_[IS_PLANTED] == 0).all()
+    assert np.array_equal(model.phases_[0].row_ids, np.flatnonzero(~IS_PLANTED))
+    assert "near copies" in model.evidence_.sentence()
