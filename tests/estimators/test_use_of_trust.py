@@ -11,17 +11,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from thresher.estimators.use_of_trust import FEWEST, Judged
+from thresher import HalfspaceClassifier
+from thresher.estimators.use_of_trust import FAR, FEWEST, Filtered, Judged, _agreeing
 
 RNG = np.random.default_rng(0)
 N = 600
 X = RNG.standard_normal((N, 2))
 TRUTH = X[:, 0] > 0
-SCORES = X[:, 0]  # of a filter that is right
 ONES = np.ones(N)
 IS_FLIPPED = np.arange(N) < N // 4
 FLIPPED = np.where(IS_FLIPPED & TRUTH, "no", np.where(TRUTH, "yes", "no"))
 TRUST = np.where(IS_FLIPPED & TRUTH, 0.0, 1.0)
+MARGINS = np.where(FLIPPED == "yes", 2.0, -2.0) * X[:, 0]  # by linear fits that are right
 
 
 class Weighed(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -41,13 +42,20 @@ class Weighed(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def use(
-    estimator: Any, labels: Any = FLIPPED, trust: Any = TRUST, scores: Any = SCORES, n_lost: int = 0
+    estimator: Any, labels: Any = FLIPPED, trust: Any = TRUST, *, n_lost: int = 0, rate: float = 0.2
 ) -> Any:
     """What is used of a trust; the first rows lost a dispute."""
     n_rows = len(labels)
-    looked_at = SimpleNamespace(row_ids=np.arange(n_lost, n_rows))
-    filter_ = SimpleNamespace(row_weights_=trust, phases_=[looked_at])
-    return Judged(estimator, X[:n_rows], labels, ONES[:n_rows], filter_, scores).use()
+    looked_at = np.where(np.arange(n_rows) < n_lost, 0.0, 1.0)
+    margins = np.where(labels == FLIPPED[:n_rows], 1, -1) * MARGINS[:n_rows]
+    filtered = SimpleNamespace(
+        trust=trust,
+        looked_at=looked_at,
+        noise_rate=rate,
+        undisputed=lambda: looked_at,
+        margins=lambda: margins,
+    )
+    return Judged(estimator, X[:n_rows], labels, ONES[:n_rows], filtered).use()
 
 
 def test_an_estimator_that_planted_rows_do_not_steer_needs_no_trust() -> None:
@@ -68,11 +76,22 @@ def test_where_nothing_stands_out_no_trust_is_used_without_a_fit() -> None:
     assert use(None, trust=ONES).name == "none"
 
 
-def test_an_estimator_that_they_steer_distrusts_what_contradicts_the_filter() -> None:
+def test_an_estimator_that_they_steer_goes_without_rows_that_contradict() -> None:
     used = use(Weighed(0.6))
-    assert used.name == "confirmed"
-    assert used.weights[IS_FLIPPED & TRUTH & (np.abs(SCORES) > 1)].max() == 0
-    assert (used.weights[~IS_FLIPPED] == 1).all()
+    assert used.name == "labels"
+    assert np.array_equal(used.weights == 0, MARGINS < -FAR)
+
+
+def test_no_more_rows_contradict_than_could_be_planted() -> None:
+    used = use(Weighed(0.6), rate=0.01)
+    assert np.array_equal(used.weights == 0, np.sort(MARGINS)[5] >= MARGINS)
+
+
+def test_half_of_a_class_is_kept_though_all_of_it_contradicts() -> None:
+    labels = np.where(IS_FLIPPED & TRUTH, "no", "yes")
+    agreeing = _agreeing(np.where(labels == "no", -2.0, 2.0), labels, share=0.45)
+    assert agreeing[labels == "no"].mean() == pytest.approx(0.5)
+    assert (agreeing[labels == "yes"] == 1).all()
 
 
 def test_all_of_the_trust_is_used_where_rows_with_the_right_label_steer() -> None:
@@ -94,10 +113,49 @@ def test_flips_are_distrusted_by_a_regression_that_they_would_steer() -> None:
 @pytest.mark.parametrize("n_rows", [FEWEST, 4 * FEWEST])
 def test_small_classes_use_all_of_the_trust_without_a_fit(n_rows: int) -> None:
     labels, trust = np.where(np.arange(n_rows) % 2, "yes", "no"), np.full(n_rows, 0.5)
-    used = use(Weighed(0.9), labels, trust, SCORES[:n_rows])
+    used = use(Weighed(0.9), labels, trust)
     assert (used.name == "all") == (n_rows == FEWEST)
 
 
 def test_an_estimator_without_probabilities_is_judged_by_its_errors() -> None:
-    assert use(LinearSVC()).name in ("confirmed", "all")
+    assert use(LinearSVC()).name in ("labels", "all")
     assert use(LinearSVC(), labels=np.where(TRUTH, 1, 0), trust=np.full(N, 0.5)).name == "none"
+
+
+# -- what the filter makes of labels ---------------------------------------------------------
+
+
+def test_flips_of_the_surest_rows_contradict_though_each_keeps_some_trust() -> None:
+    surest = np.argsort(-np.abs(X[:, 0]))[: N // 10]
+    labels = np.where(TRUTH, "yes", "no")
+    labels[surest] = np.where(TRUTH[surest], "no", "yes")
+    filter_ = HalfspaceClassifier(noise_rate=0.1, random_state=0).fit(X, labels)
+    filter_.row_weights_ = np.where(np.isin(np.arange(N), surest), 0.3, 1.0)
+    margins = Filtered(filter_, X, labels).margins()
+    assert (margins[surest] < -FAR).all()
+    assert np.median(margins) > 0
+
+
+def test_rows_that_lost_a_dispute_teach_the_linear_fits_nothing() -> None:
+    rows, labels = X + np.outer(np.where(TRUTH, 2, -2), [1, 0]), np.where(TRUTH, "yes", "no")
+    filter_ = HalfspaceClassifier(random_state=0).fit(rows, labels)
+    lost = np.arange(N) < 0.6 * N
+    filter_.phases_ = (SimpleNamespace(row_ids=np.flatnonzero(~lost)),)
+    wrong = np.where(lost, np.where(TRUTH, "no", "yes"), labels)
+    assert np.array_equal(Filtered(filter_, rows, wrong).margins() < 0, lost)
+
+
+@pytest.mark.parametrize(("n_copies", "n_left_out"), [(20, 20), (200, 0), (5, 0)])
+def test_of_equal_rows_the_side_that_the_filter_contradicts_is_left_out(
+    n_copies: int, n_left_out: int
+) -> None:
+    labels = np.where(TRUTH, "yes", "no")
+    filter_ = HalfspaceClassifier(noise_rate=0.1, random_state=0).fit(X, labels)
+    far = np.argsort(-np.abs(X[:, 0]))[:n_copies]
+    rows = np.vstack([X, X[far]])
+    copies = np.where(TRUTH[far], "no", "yes")
+    filter_.row_weights_ = np.ones(N + n_copies)
+    filter_.phases_ = (SimpleNamespace(row_ids=np.arange(N + n_copies)),)
+    undisputed = Filtered(filter_, rows, np.append(labels, copies)).undisputed()
+    assert (undisputed[:N] == 1).all()
+    assert (undisputed[N:] == 0).sum() == n_left_out

@@ -104,26 +104,27 @@ def _margins(classifier: Any, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what it distrusts is the question, not a finding
         wary.fit(X, y)
-    rows, labels = _scaled_rows(wary, check_table(wary, X)), column_or_1d(to_host(y))
+    rows, labels = scaled_rows(wary, check_table(wary, X)), column_or_1d(to_host(y))
     signs = np.where(labels == wary.classes_[1], 1.0, -1.0)
     folds, weights = usual_folds(labels, seed=0), wary.row_weights_
     for _ in range(N_ROUNDS):
-        margins = _held_out_margins(rows, signs, weights, folds)
+        margins = held_out_margins(rows, signs, weights, folds)
         weights = (margins >= -float(np.median(np.abs(margins)))).astype(np.float64)
     return margins, np.array([(signs == sign).mean() for sign in (-1.0, 1.0)])
 
 
-def _scaled_rows(wary: Any, rows: Rows) -> Rows:
-    """The columns that the wary fit looked at, clipped."""
-    scaling = wary.scaling_.take(wary.columns_)
+def scaled_rows(fitted: Any, rows: Rows) -> Rows:
+    """The columns that the phases of a fitted classifier looked at, clipped."""
+    scaling = fitted.scaling_.take(fitted.columns_)
     scaling = replace(scaling, reach=min(scaling.reach, REACH))
     host = to_host(rows.array) if isinstance(rows, DeviceRows) else rows
-    return with_short_indices(scaling.apply(host[:, wary.columns_]))
+    return with_short_indices(scaling.apply(host[:, fitted.columns_]))
 
 
-def _held_out_margins(
+def held_out_margins(
     rows: Rows, signs: FloatArray, weights: FloatArray, folds: Sequence[Fold]
 ) -> FloatArray:
+    """The score of each row by penalized fits to the other folds, negative where it contradicts."""
     margins = np.zeros(signs.size)
     for fold in folds:
         seen = fold.train[:: -(-fold.train.size // MOST_ROWS)]

@@ -108,6 +108,18 @@ class Disputes:
         is_clear = lost.sum() >= AGREEING * less_trusted.sum()
         return lost & is_clear & can_be_planted(lost, signs, self.n_allowed)
 
+    def contested(self, signs: FloatArray) -> NDArray[np.bool_]:
+        """The rows that an equal row with the other label contradicts.
+
+        Examples
+        --------
+        >>> disputes = Disputes(np.array([0, 1, 0, 2]), n_allowed=1.0)
+        >>> disputes.contested(np.array([1.0, 1.0, -1.0, -1.0]))
+        array([ True, False,  True, False])
+        """
+        contested: NDArray[np.bool_] = self._sizes(signs).min(axis=1)[self.numbers] > 0
+        return contested
+
     def _means(self, scores: FloatArray) -> FloatArray:
         """For each row, the mean score of the rows that are equal to it; 0 if none is known."""
         known = np.isfinite(scores)

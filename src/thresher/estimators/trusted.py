@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 from thresher.estimators.checks import check_sample_weight, class_weights
 from thresher.estimators.halfspace import HalfspaceClassifier
 from thresher.estimators.pools import in_memory
-from thresher.estimators.use_of_trust import Judged, UseOfTrust
+from thresher.estimators.use_of_trust import Filtered, Judged, UseOfTrust
 from thresher.learning import PracticalSchedule
 from thresher.validation import FloatArray, is_sparse, refuse_masked, require_in_memory
 
@@ -45,7 +45,7 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
     over scaled columns; the classifier that uses it can be of any kind, for instance a forest or
     boosted trees. If no rows stand out, every row has weight 1. What a linear model distrusts, a
     forest may need: so the classifier uses no more of the trust than improves its predictions of
-    trusted held-out rows.
+    held-out rows.
 
     Parameters
     ----------
@@ -64,10 +64,9 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
     filter_ : the fitted `HalfspaceClassifier` that found the trust
     row_weights_ : (n_rows,) the trust in each training row that was used, from 0 to 1; all of it is
         in `filter_.row_weights_`
-    use_of_trust_ : "none": nothing stands out, or fits without trust predict trusted held-out rows
-        about as well; "confirmed": so do fits that distrust only rows whose labels contradict the
-        linear model strongly, or both it and the estimator; "all": neither do, or a class has fewer
-        than 100 rows
+    use_of_trust_ : "none": nothing stands out, or fits without trust predict held-out rows about as
+        well; "labels": so do fits without the rows whose labels contradict linear fits strongly, at
+        most `noise_rate` of all; "all": neither do, or a class has fewer than 100 rows
     evidence_ : the `Evidence`, with a sentence on what stands out
     classes_ : the two labels
     n_features_in_, feature_names_in_ : as in scikit-learn
@@ -139,9 +138,10 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
         if last is None:
             last = self.filter_
         else:
-            scores, labels = self.filter_.decision_function(complete), column_or_1d(y)
+            labels = column_or_1d(y)
             base = class_weights(self.class_weight, labels) * (1.0 if weights is None else weights)
-            used = Judged(last, rows, labels, base, self.filter_, scores).use()
+            filtered = Filtered(self.filter_, complete, labels, weights)
+            used = Judged(last, rows, labels, base, filtered).use()
             last.fit(rows, y, **self._weights_of(base, used, weights is None))
         self.row_weights_, self.use_of_trust_ = np.zeros(kept.size), used.name
         self.row_weights_[kept] = used.weights

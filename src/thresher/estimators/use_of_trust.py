@@ -8,65 +8,139 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 
-from thresher.estimators.trust import weighted_error
+from thresher.estimators.checks import check_table
+from thresher.estimators.contradictions import held_out_margins, scaled_rows
+from thresher.estimators.disputes import LEAST, Disputes
+from thresher.estimators.folds import usual_folds
+from thresher.estimators.trust import keep_every_class, weighted_error
 from thresher.validation import FloatArray
 
-SLIGHT = 0.005  # by which the squared error of probabilities may exceed the smallest one
+# By round of linear fits, in median distances from the boundary: a row that is farther on the wrong
+# side is left out of the next round. Flipped rows that keep a little trust still steer the first
+# fit, so its border is the strictest.
+BORDERS = (0.25, 0.5, 0.5, 0.5, 0.5)
+FAR = 1.0  # in the same units: a row that is farther on the wrong side contradicts
+SLIGHT = 0.004  # by which the squared error of probabilities may exceed the smallest one
 FEWEST = 100  # rows of each class: fewer say little about so small a difference
 N_FOLDS = 2
 
 
+class Filtered:
+    """What a fitted filter makes of the rows of its table, and of their labels.
+
+    Parameters
+    ----------
+    filter_ : a fitted `HalfspaceClassifier`
+    rows, labels : the table that it was fitted to
+    weights : (n,) of the rows, besides their trust; ones if None
+
+    Attributes
+    ----------
+    trust : (n,) of each row
+    looked_at : (n,) zero for rows that lost a dispute before the phases, and one for the others
+    noise_rate : that the filter withstands
+
+    Examples
+    --------
+    >>> from thresher import HalfspaceClassifier
+    >>> rows = np.random.default_rng(0).standard_normal((400, 5))
+    >>> labels = rows[:, 0] > 0
+    >>> surest = np.argsort(-rows[:, 0])[:20]
+    >>> labels[surest] = False  # flipped
+    >>> filtered = Filtered(HalfspaceClassifier(random_state=0).fit(rows, labels), rows, labels)
+    >>> bool((filtered.margins()[surest] < -FAR).all())
+    True
+    """
+
+    def __init__(
+        self, filter_: Any, rows: Any, labels: NDArray[Any], weights: FloatArray | None = None
+    ) -> None:
+        self._filter, self._rows, self._weights = filter_, rows, weights
+        self._signs: FloatArray = np.where(labels == filter_.classes_[1], 1.0, -1.0)
+        self.trust: FloatArray = filter_.row_weights_
+        self.noise_rate: float = filter_.noise_rate_
+        self.looked_at: FloatArray = np.zeros(labels.size)
+        self.looked_at[filter_.phases_[0].row_ids] = 1.0
+
+    def undisputed(self) -> FloatArray:
+        """Zero for rows that lost a dispute, or lose one by the filter's score; else one.
+
+        One of two equal rows with different labels is wrong. A forest cannot tell them apart, and a
+        linear model can say which label suits the rows around them. Very few do not matter.
+        """
+        kept, undisputed = np.flatnonzero(self.looked_at), self.looked_at.copy()
+        rows, signs = check_table(self._filter, self._rows), self._signs
+        disputes = Disputes.of(rows[kept], signs[kept], self.noise_rate)
+        if disputes is not None:
+            wrong = signs * self._filter.decision_function(self._rows) < 0
+            lost = kept[disputes.contested(signs[kept]) & wrong[kept]]
+            undisputed[lost] = float(lost.size < LEAST * kept.size)
+        return undisputed
+
+    def margins(self) -> FloatArray:
+        """How far each row is on the side of its label, in median distances; negative: not on it.
+
+        By linear fits to other rows. The first is to rows weighted by their trust. Each further one
+        is to all rows that do not contradict the one before, trusted or not: flipped labels keep
+        some trust, and many honest rows have none.
+        """
+        scaled = scaled_rows(self._filter, check_table(self._filter, self._rows))
+        base = self.looked_at * (1.0 if self._weights is None else self._weights)
+        trust, folds = self.trust, usual_folds(self._signs, seed=0)
+        for border in BORDERS:
+            margins = held_out_margins(scaled, self._signs, base * trust, folds)
+            margins /= float(np.median(np.abs(margins))) or 1.0
+            trust = keep_every_class((margins >= -border).astype(np.float64), self._signs)
+        return margins
+
+
 class UseOfTrust(NamedTuple):
-    """What is made of the trust ("none", "confirmed" or "all"), and the weight of each row."""
+    """What is made of the trust ("none", "labels" or "all"), and the weight of each row."""
 
     name: str
     weights: FloatArray
 
 
 class Judged:
-    """A classifier that is fitted with weights, judged by the rows that a filter trusts.
+    """A classifier that is fitted with weights, judged by the rows that do not contradict.
 
     An attack on linear models may not concern a forest, and a row that a linear model gets wrong
     may be one that the forest needs. So an estimator is fitted to half of the rows and judged on
-    the other half, three times: without trust; with the trust of those rows that it confirms; and
-    with all of it. The first that is hardly worse than the best is taken.
+    the other half, three times: without trust; without the rows whose labels contradict linear fits
+    strongly; and with all of the trust. The first that is hardly worse than the best is taken. A
+    row that contradicts has no weight, since a fully grown tree fits rows of any weight.
 
     Parameters
     ----------
     estimator : unfitted, takes `sample_weight`
     rows, labels : of the table
     base : (n,) weights to be multiplied by the trust
-    filter_ : the fitted `HalfspaceClassifier` whose trust it is. Rows that it left out because they
-        lost a dispute are left out in any case
-    scores : (n,) of the filter, positive for the second class
+    filtered : what the filter makes of the table. Rows that lose a dispute are left out in any
+        case, if anything stands out. At most its noise rate of the rows contradict
     """
 
     def __init__(
-        self,
-        estimator: Any,
-        rows: Any,
-        labels: NDArray[Any],
-        base: FloatArray,
-        filter_: Any,
-        scores: FloatArray,
+        self, estimator: Any, rows: Any, labels: NDArray[Any], base: FloatArray, filtered: Any
     ) -> None:
         self._estimator, self._rows, self._labels = estimator, rows, labels
-        self._base, self._trust, self._scores = base, filter_.row_weights_, scores
-        self._none: FloatArray = np.zeros(labels.size)
-        self._none[filter_.phases_[0].row_ids] = 1.0
+        self._base, self._filtered = base, filtered
 
     def use(self) -> UseOfTrust:
         """As little distrust as possible."""
-        none, everything = UseOfTrust("none", self._none), UseOfTrust("all", self._trust)
-        classes, counts = np.unique(self._labels, return_counts=True)
-        if np.array_equal(self._trust, self._none):
-            return none
-        if counts.min() < FEWEST:
+        filtered = self._filtered
+        if np.array_equal(filtered.trust, filtered.looked_at):
+            return UseOfTrust("none", filtered.looked_at)
+        everything = UseOfTrust("all", filtered.trust)
+        if np.unique(self._labels, return_counts=True)[1].min() < FEWEST:
             return everything
-        right = self._held_out(none.weights)
-        confirmed = self._confirmed(right < 0.5, self._labels == classes[1])
-        uses = (none, UseOfTrust("confirmed", confirmed), everything)
-        losses = [self._loss(right), *(self._loss(self._held_out(w)) for _, w in uses[1:])]
+        none = UseOfTrust("none", filtered.undisputed())
+        agreeing = _agreeing(filtered.margins(), self._labels, filtered.noise_rate)
+        uses = (none, UseOfTrust("labels", none.weights * agreeing), everything)
+        judge = self._base * uses[1].weights
+        losses = [
+            weighted_error((1 - self._held_out(weights)) ** 2, self._labels, judge)
+            for _, weights in uses
+        ]
         return next(use for use, loss in zip(uses, losses) if loss <= min(losses) + SLIGHT)
 
     def _held_out(self, weights: FloatArray) -> FloatArray:
@@ -82,14 +156,13 @@ class Judged:
             right[test] = _probability(fitted, _safe_indexing(self._rows, test), self._labels[test])
         return right
 
-    def _confirmed(self, wrong: NDArray[np.bool_], positive: NDArray[np.bool_]) -> FloatArray:
-        """Trust of rows with a label that both contradict, or the filter alone, but strongly."""
-        far = np.abs(self._scores) > np.median(np.abs(self._scores))
-        contradicted = ((self._scores > 0) != positive) & (wrong | far)
-        return np.where(contradicted, self._trust, self._none)
 
-    def _loss(self, right: FloatArray) -> float:
-        return weighted_error((1 - right) ** 2, self._labels, self._trust * self._base)
+def _agreeing(margins: FloatArray, labels: NDArray[Any], share: float) -> FloatArray:
+    """Zero for rows that contradict, at most this share of all, and one for the others."""
+    lowest = np.argsort(margins, kind="stable")[: int(np.ceil(share * margins.size))]
+    agreeing: FloatArray = np.ones(margins.size)
+    agreeing[lowest[margins[lowest] < -FAR]] = 0.0
+    return keep_every_class(agreeing, labels)
 
 
 def _probability(fitted: Any, rows: Any, labels: NDArray[Any]) -> FloatArray:
