@@ -230,6 +230,19 @@ def size_of_second_question(kind: type) -> int:
     return len(learner.ask().ids)
 
 
+def near_copies_asked_about(noise_rate: float) -> int:
+    """How many of the first 50 questions are about rows that were made from others."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((400, 10))
+    rows[:40, 1:] = rows[40:80, 1:]
+    learner = ActiveClassifier(rows, noise_rate=noise_rate, label_budget=50, random_state=0)
+    n_copies = 0
+    while (question := learner.ask()) is not None:
+        learner.tell(rows[question.ids, 0] > 0)
+        n_copies += int((question.ids < 80).sum())
+    return n_copies
+
+
 def weight_of_a_wrong_column(noise_rate: float) -> float:
     """What `ActiveClassifier` makes of a column in which rows with wrong labels are far out."""
     rows = np.random.default_rng(0).standard_normal((100, 4))
@@ -359,6 +372,7 @@ SWITCHED: dict[tuple[str, str], Callable[[], tuple[object, object]]] = {
     ("use", "Questioner"): lambda: tuple(
         map(size_of_second_question, (ActiveClassifier, ActiveLearner))
     ),
+    ("noise_rate", "near_copies"): lambda: tuple(map(near_copies_asked_about, (0.1, 0.0))),
     ("noise_rate", "most_contradicted"): lambda: tuple(map(weight_of_a_wrong_column, (0.1, 0.0))),
     ("label_aware", "WeakModels"): lambda: tuple(map(trust_of_flipped_rows, (True, False))),
     ("final_fit", "settle"): lambda: tuple(

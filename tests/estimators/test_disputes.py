@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from estimators.small import QUICK, planted, table
 from thresher import HalfspaceClassifier, HalfspaceClassifierCV, TrustedClassifier
-from thresher.estimators import near_copies
+from thresher.estimators import shared_entries
 from thresher.estimators.disputes import ALLOWED, N_ROUNDS, Disputes, TrainingTable, settle
 from thresher.estimators.folds import usual_folds
 
@@ -76,7 +76,7 @@ def test_a_table_without_disputes_is_looked_at_once(monkeypatch: pytest.MonkeyPa
     assert len(calls) == 1
     clone(FITS["penalized"]).fit(X, Y)
     assert len(calls) == 2  # near copies show before a fit
-    monkeypatch.setattr(near_copies, "CHANCE", np.inf)
+    monkeypatch.setattr(shared_entries, "CHANCE", np.inf)
     clone(FITS["penalized"]).fit(X, Y)
     assert 1 < len(calls) - 2 <= N_ROUNDS
 

@@ -10,8 +10,9 @@ import scipy.sparse as sp
 
 from estimators.small import QUICK
 from thresher import HalfspaceClassifier
-from thresher.estimators import near_copies
-from thresher.estimators.near_copies import Entries, can_be_planted, planted_copies
+from thresher.estimators import near_copies, shared_entries
+from thresher.estimators.near_copies import can_be_planted, planted_copies
+from thresher.estimators.shared_entries import SharedEntries
 
 N_CLEAN, N_PLANTED, N_COLUMNS = 300, 20, 12
 ALLOWED = 1.1 * N_PLANTED
@@ -32,24 +33,6 @@ def poisoned(n_changed: int, *, is_close: bool = False, seed: int = 0) -> tuple[
 
 
 # -- rows that share entries -----------------------------------------------------------------
-
-
-def test_the_information_in_an_entry_is_that_it_is_rare() -> None:
-    rows = np.array([[1.0, 5.0], [1.0, 6.0], [2.0, 7.0], [3.0, 8.0], *([[9.0, 9.0]] * 4)])
-    entries = Entries.of(rows)
-    assert entries.information[:4] == pytest.approx(
-        [np.log(4) + np.log(8)] * 2 + [2 * np.log(8)] * 2
-    )
-    assert (entries.information[4:] == 0).all()  # half of the rows have them
-    assert (entries.held @ entries.held.T)[0, 1] == pytest.approx(np.log(4))
-
-
-def test_zeros_of_sparse_rows_are_not_entries() -> None:
-    rows = sp.csr_array(np.array([[0.0, 1.0], [0.0, 2.0], [3.0, 6.0], [4.0, 5.0]] * 2))
-    stored = rows.copy()
-    stored.data[0] = 0.0
-    assert Entries.of(rows).held.nnz == rows.nnz
-    assert Entries.of(stored).held.nnz == rows.nnz - 1
 
 
 @pytest.mark.parametrize("n_changed", [0, 3, 5])
@@ -76,12 +59,12 @@ def test_bounds_on_the_work_leave_what_is_rare(monkeypatch: pytest.MonkeyPatch) 
     rows, signs = poisoned(3)
     wide = np.hstack([rows, rows, np.where(rows > 1, 1.0, 0.0)])
     n_found = near_copies.near_copies(wide, signs)[0].size
-    monkeypatch.setattr(near_copies, "MOST_PRODUCTS", 10_000.0)
-    assert Entries.of(wide).held.nnz < wide.size / 2
+    monkeypatch.setattr(shared_entries, "MOST_PRODUCTS", 10_000.0)
+    assert SharedEntries.of(wide).held.nnz < wide.size / 2
     assert near_copies.near_copies(wide, signs)[0].size >= 0.9 * n_found == 0.9 * N_PLANTED
-    monkeypatch.setattr(near_copies, "MOST_COLUMNS", 20)
-    assert Entries.of(wide).held.nnz < 20 * signs.size
-    monkeypatch.setattr(near_copies, "MOST_ENTRIES", 10)
+    monkeypatch.setattr(shared_entries, "MOST_COLUMNS", 20)
+    assert SharedEntries.of(wide).held.nnz < 20 * signs.size
+    monkeypatch.setattr(shared_entries, "MOST_ENTRIES", 10)
     assert near_copies.near_copies(wide, signs)[0].size == 0
     assert near_copies.near_copies(sp.csr_array(wide), signs)[0].size == 0
 

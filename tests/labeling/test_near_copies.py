@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from thresher.labeling import near_copies as module
 from thresher.labeling.near_copies import near_copies
 
 N_COPIES = 20
@@ -30,22 +29,6 @@ def test_copies_and_their_originals_are_found_and_nothing_else(container: Any, r
     found = near_copies(container(rows), noise_rate=0.05)
     assert found[:N_COPIES].mean() >= 0.9 and found[-N_COPIES:].mean() >= 0.9
     assert not found[N_COPIES:-N_COPIES].any()
-
-
-def test_the_same_rows_are_found_in_small_blocks(
-    rows: np.ndarray, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = near_copies(rows, noise_rate=0.05)
-    monkeypatch.setattr(module, "MOST_OF_BLOCK", 50.0)
-    assert np.array_equal(near_copies(rows, noise_rate=0.05), whole)
-
-
-def test_less_work_finds_copies_by_their_rarest_values(
-    rows: np.ndarray, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "MOST_WORK", 5000.0)
-    found = near_copies(rows, noise_rate=0.05)
-    assert found[-N_COPIES:].any() and not found[N_COPIES:-N_COPIES].any()
 
 
 def test_equal_rows_are_not_near_copies() -> None:

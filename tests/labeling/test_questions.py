@@ -105,7 +105,7 @@ def test_near_copies_are_asked_about_while_only_one_class_is_known() -> None:
     transcript = Transcript(seed=0)
     for _ in range(3):
         transcript.batches.append(batch := asker.next_batch(transcript))
-        transcript.answers.update({row: "no" for row in batch.rows})
+        transcript.answers.update(dict.fromkeys(batch.rows, "no"))
     copies = [row < 200 for row in transcript.batches[2].rows]
     assert sum(copies) == 5
     assert list(transcript.batches[2].is_random) == [not is_copy for is_copy in copies]

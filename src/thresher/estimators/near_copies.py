@@ -1,7 +1,5 @@
 """Planted copies: near copies of rows with the other label, and crowds of equal rows."""
 
-from typing import NamedTuple
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -11,16 +9,12 @@ from thresher.estimators.columns import ColumnScaling
 from thresher.estimators.copies import numbers_of_equal_rows
 from thresher.estimators.penalized import l2_support_vectors, with_short_indices
 from thresher.estimators.screening import REACH, UNDEFENDED_C
+from thresher.estimators.shared_entries import SharedEntries
 from thresher.estimators.trust import MOST_OF_A_CLASS
-from thresher.validation import FloatArray, Rows, is_sparse
+from thresher.validation import FloatArray, Rows
 
 LEAST = 0.01  # share of the rows: fewer are not worth a look
 SHARED = 0.5  # of the information in the entries of a row, which a near copy has as well
-CHANCE = 3.0  # times log n: no pair of n rows shares so much information by chance
-FREQUENT = 0.25  # share of the rows: an entry that more of them have says little
-MOST_COLUMNS = 200  # of a dense table: near copies show in any of them
-MOST_ENTRIES, MOST_PRODUCTS = 4_000_000, 3e7  # bounds on the work
-ROWS_PER_BLOCK = 512  # limits the memory used besides the result
 SURE = 0.5  # times the median size of a score: a label with less support is left out
 LARGEST_SET = 0.02  # share of the rows: as many equal rows with one label may count
 USUAL_SETS = 6  # times the size of the median row's set, if that is more
@@ -33,67 +27,6 @@ def can_be_planted(lost: NDArray[np.bool_], signs: FloatArray, n_allowed: float)
     of_class = max(float(lost[signs == sign].mean()) for sign in (-1.0, 1.0))
     is_right_size = LEAST * signs.size <= lost.sum() <= n_allowed
     return bool(is_right_size and of_class <= MOST_OF_A_CLASS)
-
-
-# -- rows that share entries -----------------------------------------------------------------
-
-
-class Entries(NamedTuple):
-    """Which rows have which entry in common, an entry being a value of a column.
-
-    Parameters
-    ----------
-    held : (n, m) sparse, the root of the information in each entry that a row has
-    information : (n,) in all entries of each row
-    """
-
-    held: sp.csr_array
-    information: FloatArray
-
-    @classmethod
-    def of(cls, rows: Rows) -> "Entries":
-        """The entries of a table, without frequent ones.
-
-        The information in an entry that c of n rows have is log(n/c). If sums over pairs of rows
-        would take long, the most frequent entries are left out. Zeros of sparse rows do not count.
-        """
-        n_rows = rows.shape[0]
-        owners, columns, values = _cells(rows)
-        order = np.lexsort((values, columns))
-        owners, columns, values = owners[order], columns[order], values[order]
-        is_new = np.append(True, (np.diff(columns) != 0) | (values[1:] != values[:-1]))
-        entry = (np.cumsum(is_new) - 1)[: owners.size]
-        counts = np.bincount(entry)
-        kept = counts[entry] <= _most_owners(counts, n_rows)
-        owners, entry = owners[kept], entry[kept]
-        information = np.log(n_rows / counts[entry])
-        held = sp.csr_array((np.sqrt(information), (owners, entry)), shape=(n_rows, counts.size))
-        return cls(held, np.bincount(owners, information, n_rows).astype(np.float64))
-
-
-def _cells(rows: Rows) -> tuple[NDArray[np.intp], NDArray[np.intp], FloatArray]:
-    """Row, column and value of each entry, in a random part of the columns if there are many."""
-    n_rows, n_columns = rows.shape
-    n_cells = rows.nnz if is_sparse(rows) else n_rows * n_columns
-    n_used = int(n_columns * min(1.0, MOST_ENTRIES / max(n_cells, 1)))
-    n_used = n_used if is_sparse(rows) else min(n_used, MOST_COLUMNS)
-    if n_used < n_columns:
-        drawn = np.random.default_rng(0).choice(n_columns, n_used, replace=False)
-        rows = rows[:, np.sort(drawn)]
-    if not is_sparse(rows):
-        owners, columns = np.divmod(np.arange(rows.size), max(n_used, 1))
-        return owners, columns, np.ravel(rows)
-    cells = rows.tocoo()
-    stored = cells.data != 0
-    return cells.row[stored], cells.col[stored], cells.data[stored]
-
-
-def _most_owners(counts: NDArray[np.intp], n_rows: int) -> float:
-    """The largest number of rows with an entry that is looked at."""
-    ordered = np.sort(counts)
-    n_cheap = int(np.searchsorted(np.cumsum(ordered.astype(np.float64) ** 2), MOST_PRODUCTS))
-    affordable = np.inf if n_cheap == ordered.size else ordered[n_cheap] - 1
-    return float(min(FREQUENT * n_rows, affordable))
 
 
 def near_copies(rows: Rows, signs: FloatArray) -> Pairs:
@@ -114,16 +47,10 @@ def near_copies(rows: Rows, signs: FloatArray) -> Pairs:
     >>> near_copies(rows, np.repeat([1.0, -1.0], 20))
     (array([0]), array([39]))
     """
-    positive, negative = np.flatnonzero(signs > 0), np.flatnonzero(signs < 0)
-    held, information = Entries.of(rows)
-    others = held[negative].T.tocsr()
-    found = []
-    for start in range(0, positive.size, ROWS_PER_BLOCK):
-        block = positive[start : start + ROWS_PER_BLOCK]
-        shared = (held[block] @ others).tocoo()
-        first, second = block[shared.row], negative[shared.col]
-        enough = SHARED * np.minimum(information[first], information[second])
-        is_near = shared.data >= np.maximum(enough, CHANCE * np.log(signs.size))
+    entries, none = SharedEntries.of(rows), np.zeros(0, dtype=np.intp)
+    information, found = entries.information, [(none, none)]
+    for first, second, shared in entries.pairs(signs > 0, signs < 0):
+        is_near = shared >= SHARED * np.minimum(information[first], information[second])
         found.append((first[is_near], second[is_near]))
     return np.concatenate([a for a, _ in found]), np.concatenate([b for _, b in found])
 

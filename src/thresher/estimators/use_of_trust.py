@@ -10,8 +10,9 @@ from sklearn.utils import _safe_indexing
 
 from thresher.estimators.checks import check_table
 from thresher.estimators.contradictions import held_out_margins, scaled_rows
-from thresher.estimators.disputes import LEAST, Disputes
+from thresher.estimators.disputes import Disputes
 from thresher.estimators.folds import usual_folds
+from thresher.estimators.near_copies import LEAST
 from thresher.estimators.trust import keep_every_class, weighted_error
 from thresher.validation import FloatArray
 

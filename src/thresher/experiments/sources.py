@@ -29,7 +29,8 @@ RIVALS_ON_TABLES = ("rivals/classifiers", "rivals/methods", "simulate/poisoning"
 # scikit-learn's.
 POOLS = (
     *("geometry", "solvers", "certificates.py", "outliers.py", "labeling"),
-    *("estimators/columns.py", "estimators/trust.py", "simulate/poisoning"),
+    *("estimators/columns.py", "estimators/copies.py", "estimators/shared_entries.py"),
+    *("estimators/trust.py", "simulate/poisoning"),
 )
 NO_RUN = {  # look numbers of studies up, or write what was found
     *("learning/planning.py", "learning/pool_study.py", "auditing/html_report.py"),
