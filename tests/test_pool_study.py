@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from benchmarks import pool_bars, pool_stops, pools
+from benchmarks import pool_bars, pool_speed, pool_stops, pools
 from benchmarks.harm import Limits
 from benchmarks.pool_learners import RULES, first_rows, thresher_states
 from benchmarks.pools import ATTACKS, METHODS, PoolRun
@@ -100,6 +100,17 @@ def test_a_flood_spoils_half_of_the_first_questions_and_its_share_of_all(folder:
     assert np.array_equal(flooded.is_planted, flooded.y != clean.y)
     assert flooded.is_planted.mean() == pytest.approx(0.2, abs=0.01)
     assert flooded.is_planted[first_rows(flooded, 0.2, 1)].sum() == 10
+
+
+def test_the_waiting_for_questions_is_measured(
+    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = pool_speed.measure(folder, "tiny", n_labels=40)
+    assert found.first > 0 and len(found.batches) == 4
+    assert found.is_short(60.0) and not found.is_short(0.0)
+    monkeypatch.setattr(pool_speed, "BATCH", {"tiny": 60.0})
+    assert pool_speed.main(["--data-dir", folder, "--labels", "30"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("tiny")
 
 
 def test_a_failure_is_an_outcome(folder: str) -> None:

@@ -35,10 +35,11 @@ class ActiveClassifier:
     """A linear classifier that asks for the labels of a pool's most informative rows.
 
     Call `ask` for rows and `tell` their labels until `ask` returns None. Rows that stand out in the
-    pool (Algorithm 2) are not asked about. The first questions are random; then come the rows that
-    the current model is least sure of, and a share of random ones, on which the model's error is
-    estimated. If these have far more of a class than the model predicts, the next questions are
-    random. Columns are scaled by medians and clipped, and there is an intercept.
+    pool (Algorithm 2) are not asked about, and near copies of other rows late. The first questions
+    are random; then come the rows that the current model is least sure of, and a share of random
+    ones, on which the model's error is estimated. If these have far more of a class than the model
+    predicts, more of the next questions are random. Columns are scaled by medians and clipped, and
+    there is an intercept.
 
     Parameters
     ----------

@@ -20,8 +20,9 @@ LEAST_TRUST = 0.5  # rows with at most this are not asked about
 def trust_in_pool(rows: Rows, pool: ScaledPool, noise_rate: float) -> FloatArray:
     """The weight of each row after Algorithm 2 has removed what stands out in the whole pool.
 
-    It looks twice: at the clipped columns, as the fits see them, and at columns that are hardly
-    clipped, where planted rows can be far off. The smaller weight counts.
+    It looks twice: at the clipped columns, as the fits see them, in all directions; and at columns
+    that are hardly clipped, where planted rows can be far off, in sparse directions. The smaller
+    weight counts.
 
     Examples
     --------
