@@ -15,6 +15,7 @@ from thresher.validation import FloatArray, Rows
 
 LEAST = 0.01  # share of the rows: fewer are not worth a look
 SHARED = 0.5  # of the information in the entries of a row, which a near copy has as well
+MOST_FITTED = 4000  # rows of the model that judges near copies, nearly as good as one of all rows
 SURE = 0.5  # times the median size of a score: a label with less support is left out
 LARGEST_SET = 0.02  # share of the rows: as many equal rows with one label may count
 USUAL_SETS = 6  # times the size of the median row's set, if that is more
@@ -89,12 +90,11 @@ def planted_copies(rows: Rows, signs: FloatArray, n_allowed: float) -> NDArray[n
     pairs, is_crowded = near_copies(rows, signs), crowds(rows, signs)
     is_suspect = is_crowded.copy()
     is_suspect[np.concatenate(pairs)] = True
-    others = ~is_suspect
-    if is_suspect.sum() < LEAST * signs.size or np.unique(signs[others]).size < 2:
+    if is_suspect.sum() < LEAST * signs.size or np.unique(signs[~is_suspect]).size < 2:
         return none
-    scores = _scores(rows, signs, others)
+    scores, typical = _scores(rows, signs, is_suspect)
     margins = signs * _means_of_pairs(scores, pairs)
-    sure = SURE * float(np.median(np.abs(scores[others])))
+    sure = SURE * typical
     wrong = is_suspect & (margins < np.where(is_crowded, sure, 0.0))
     return is_suspect & (margins < sure) & can_be_planted(wrong, signs, n_allowed)
 
@@ -132,8 +132,21 @@ def _means_of_pairs(scores: FloatArray, pairs: Pairs) -> FloatArray:
     return means
 
 
-def _scores(rows: Rows, signs: FloatArray, fitted_to: NDArray[np.bool_]) -> FloatArray:
-    """Of all rows, by a support vector machine that is fitted to some."""
-    scaled = with_short_indices(ColumnScaling.of(rows, REACH).apply(rows))
-    model = l2_support_vectors(UNDEFENDED_C, 0).fit(scaled[fitted_to], signs[fitted_to])
-    return np.ravel(scaled @ model.coef_.T + model.intercept_)
+def _scores(
+    rows: Rows, signs: FloatArray, is_suspect: NDArray[np.bool_]
+) -> tuple[FloatArray, float]:
+    """Of suspects, by a support vector machine that is fitted to others; and a typical size.
+
+    If there are many others, to a part of them. Rows that are not suspects have score 0.
+    """
+    others = np.flatnonzero(~is_suspect)
+    fitted_to = others[:: -(-others.size // MOST_FITTED)]
+    if np.unique(signs[fitted_to]).size < 2:
+        fitted_to = others
+    scaling = ColumnScaling.of(rows, REACH, fitted_to)
+    known = with_short_indices(scaling.apply(rows[fitted_to]))
+    model = l2_support_vectors(UNDEFENDED_C, 0).fit(known, signs[fitted_to])
+    suspects = with_short_indices(scaling.apply(rows[np.flatnonzero(is_suspect)]))
+    scores = np.zeros(signs.size)
+    scores[is_suspect] = model.decision_function(suspects)
+    return scores, float(np.median(np.abs(model.decision_function(known))))

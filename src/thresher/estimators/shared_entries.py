@@ -12,7 +12,7 @@ from thresher.validation import FloatArray, Rows, is_sparse
 CHANCE = 3.0  # times log n: no pair of n rows shares so much information by chance
 FREQUENT = 0.25  # share of the rows: an entry that more of them have says little
 MOST_COLUMNS = 200  # of a dense table: near copies show in any of them
-MOST_ENTRIES, MOST_PRODUCTS = 4_000_000, 3e7  # bounds on the work
+MOST_ENTRIES, MOST_PRODUCTS = 2_000_000, 3e7  # bounds on the work
 ROWS_PER_BLOCK = 512  # limits the memory used besides the result
 
 Places = NDArray[np.intp]
