@@ -49,11 +49,9 @@ class SharedEntries(NamedTuple):
         sparse rows do not count.
         """
         n_rows = rows.shape[0]
-        owners, columns, values = _cells(rows)
-        order = np.lexsort((values, columns))
-        owners, columns, values = owners[order], columns[order], values[order]
-        is_new = np.append(True, (np.diff(columns) != 0) | (values[1:] != values[:-1]))
-        entry = (np.cumsum(is_new) - 1)[: owners.size]
+        part = _some_columns(rows)
+        owners, is_new = _sparse_cells(part) if is_sparse(part) else _dense_cells(part)
+        entry = np.cumsum(is_new) - 1
         counts = np.bincount(entry)
         kept = counts[entry] <= _most_owners(counts, n_rows)
         owners, entry = owners[kept], entry[kept]
@@ -79,21 +77,35 @@ class SharedEntries(NamedTuple):
             yield first, second, shared.data[is_more]
 
 
-def _cells(rows: Rows) -> tuple[Places, Places, FloatArray]:
-    """Row, column and value of each entry, in a random part of the columns if there are many."""
+def _some_columns(rows: Rows) -> Rows:
+    """The rows in a random part of the columns, if they have many."""
     n_rows, n_columns = rows.shape
     n_cells = rows.nnz if is_sparse(rows) else n_rows * n_columns
     n_used = int(n_columns * min(1.0, MOST_ENTRIES / max(n_cells, 1)))
     n_used = n_used if is_sparse(rows) else min(n_used, MOST_COLUMNS)
-    if n_used < n_columns:
-        drawn = np.random.default_rng(0).choice(n_columns, n_used, replace=False)
-        rows = rows[:, np.sort(drawn)]
-    if not is_sparse(rows):
-        owners, columns = np.divmod(np.arange(rows.size), max(n_used, 1))
-        return owners, columns, np.ravel(rows)
+    if n_used == n_columns:
+        return rows
+    return rows[:, np.sort(np.random.default_rng(0).choice(n_columns, n_used, replace=False))]
+
+
+def _dense_cells(rows: FloatArray) -> tuple[Places, NDArray[np.bool_]]:
+    """The row of each cell, by column and value, and whether it differs from the one before."""
+    columns = np.ascontiguousarray(rows.T)
+    order = np.argsort(columns, axis=1, kind="stable")
+    values = np.take_along_axis(columns, order, axis=1)
+    is_new = np.ones(values.shape, dtype=np.bool_)
+    np.not_equal(values[:, 1:], values[:, :-1], out=is_new[:, 1:])
+    return order.ravel(), is_new.ravel()
+
+
+def _sparse_cells(rows: Rows) -> tuple[Places, NDArray[np.bool_]]:
+    """The same of the entries that are not zero."""
     cells = rows.tocoo()
-    stored = cells.data != 0
-    return cells.row[stored], cells.col[stored], cells.data[stored]
+    stored = np.flatnonzero(cells.data)
+    order = stored[np.lexsort((cells.data[stored], cells.col[stored]))]
+    columns, values = cells.col[order], cells.data[order]
+    is_new = np.append(True, (np.diff(columns) != 0) | (values[1:] != values[:-1]))
+    return cells.row[order], is_new[: order.size]
 
 
 def _most_owners(counts: Places, n_rows: int) -> float:
