@@ -183,7 +183,7 @@ def outlier_removal(findings: Findings) -> str:
     evidence = findings.classifier.evidence_
     if evidence is None:
         return ""
-    lowered = " Such rows count less in learning; that alone makes none of them a suspect."
+    lowered = " They count less in learning, or not at all; that alone makes none a suspect."
     return f"Outlier removal: {evidence.sentence()}{lowered if evidence.stands_out else ''}"
 
 
