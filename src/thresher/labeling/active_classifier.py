@@ -22,7 +22,7 @@ from thresher.labeling.questions import N_FIRST, Questioner
 from thresher.labeling.run_file import load_run, save_run
 from thresher.labeling.scaled_pool import ScaledPool
 from thresher.labeling.transcript import Batch, Transcript
-from thresher.labeling.trust import trust_in_labeled, trust_in_pool
+from thresher.labeling.trust import LEAST_TRUST, trust_in_labeled, trust_in_pool
 from thresher.validation import FloatArray, seed_from
 
 N_STEADY = 3  # batches that must change almost no prediction
@@ -111,11 +111,11 @@ class ActiveClassifier:
             noise_rate, sparsity, batch_size, label_budget, target_error, audit_fraction
         )
         self._pool = FinitePool.of(pool)
-        self._scaled = ScaledPool.of(self._pool.rows)
-        self.row_weights_ = trust_in_pool(
-            self._pool.rows, self._scaled, self._parameters.noise_rate
-        )
-        self._is_copy = near_copies(self._pool.rows, self._parameters.noise_rate)
+        rows, noise_rate = self._pool.rows, self._parameters.noise_rate
+        self.row_weights_ = trust_in_pool(rows, ScaledPool.of(rows), noise_rate)
+        trusted = np.flatnonzero(self.row_weights_ > LEAST_TRUST)
+        self._scaled = ScaledPool.of(rows, places=trusted)
+        self._is_copy = near_copies(rows, noise_rate)
         self.stop_reason_: str | None = None
         self._transcript = Transcript(seed_from(random_state))
         self._learned: LearnedModel | None = None

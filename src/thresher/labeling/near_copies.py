@@ -14,9 +14,10 @@ MOST = 2.4  # times the noise rate: if more rows are near copies, many are genui
 def near_copies(rows: Rows, noise_rate: float) -> NDArray[np.bool_]:
     """Which rows are nearly, but not exactly, like another row; none if there are too many.
 
-    Whoever plants wrong labels where the questions will be asked starts from rows that are there,
-    and a copy with the other label undoes its original. A planted row makes at most two near
-    copies, itself and its original. A pool with many more has its own, and they are kept.
+    Rows with wrong labels that are planted where the questions will be asked are often changed
+    copies of rows that are there, and a copy with the other label undoes its original. A planted
+    row makes at most two near copies, itself and its original. A pool with many more has its own,
+    which are asked about like all others.
 
     Departure: Algorithm 2 looks at variances, and such copies have those of their originals.
 

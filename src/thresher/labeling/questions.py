@@ -66,7 +66,8 @@ class Questioner:
         is_free = np.ones(self.trust.size, dtype=np.bool_)
         is_free[[*transcript.asked(), *transcript.answers.by_row]] = False
         is_usual = self.is_trusted & ~self.is_copy
-        if transcript.n_asked >= SHARE_WITHOUT_COPIES * is_usual.sum():
+        n_known, n_usual = (~is_free).sum(), is_usual.sum()
+        if n_known >= SHARE_WITHOUT_COPIES * n_usual or not (is_free & is_usual).any():
             is_usual = self.is_trusted
         return np.flatnonzero(is_free & is_usual), np.flatnonzero(is_free & ~is_usual)
 

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher.estimators.columns import ColumnScaling
 from thresher.estimators.penalized import with_short_indices
@@ -12,7 +13,10 @@ from thresher.memory import require_memory
 from thresher.validation import FloatArray, Rows, is_sparse
 
 REACH = 3.0  # in robust scales: what one entry can do to a fit
+USUAL = 0.8  # share of the rows that are not too long for their length to count
 LEAST_DEVIATION = 1e-9  # a column that varies less is constant but for rounding
+
+Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,17 +45,20 @@ class ScaledPool:
     deviation: FloatArray
 
     @classmethod
-    def of(cls, rows: Rows, reach: float = REACH) -> Self:
-        """The scaled pool, with entries clipped at this many robust scales."""
+    def of(cls, rows: Rows, reach: float = REACH, places: Places | slice = slice(None)) -> Self:
+        """The scaled pool, with entries clipped at this many robust scales.
+
+        With `places`, the scales are those of these rows.
+        """
         n_rows, n_features = rows.shape
         n_entries = rows.nnz if is_sparse(rows) else n_rows * n_features
         require_memory(16 * n_entries, f"scaling a pool of {n_rows} rows, {n_features} columns")
-        scaling = ColumnScaling.of(rows, reach)
+        scaling = ColumnScaling.of(rows, reach, places)
         scaled = scaling.apply(rows)
         if is_sparse(scaled):
             shift, width = np.zeros(n_features), np.ones(n_features)
             return cls(with_short_indices(scaled), scaling, shift, width)
-        mean, deviation = scaled.mean(axis=0), scaled.std(axis=0)
+        mean, deviation = scaled[places].mean(axis=0), scaled[places].std(axis=0)
         deviation[deviation < LEAST_DEVIATION] = 1.0
         scaled -= mean
         scaled /= deviation
@@ -62,9 +69,11 @@ class ScaledPool:
         """√(1 + ‖z‖²) of each row: of two with equal scores, the longer is closer to the boundary.
 
         Without it, the rows that a model is least sure of would be the shortest: almost empty ones.
+        The longest fifth have the length of the next: planted rows are often long.
         """
         squares = self.rows.multiply(self.rows) if is_sparse(self.rows) else np.square(self.rows)
-        return np.sqrt(1.0 + np.asarray(squares.sum(axis=1)).ravel())
+        lengths = np.sqrt(1.0 + np.asarray(squares.sum(axis=1)).ravel())
+        return np.minimum(lengths, np.quantile(lengths, USUAL))
 
     def in_clipped_columns(self, coef: FloatArray, offset: float) -> tuple[FloatArray, float]:
         """The same halfspace in the columns before they were centered: weights and offset."""
