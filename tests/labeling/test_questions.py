@@ -57,6 +57,19 @@ def test_of_rows_with_equal_scores_the_longer_is_closer_to_the_boundary() -> Non
     assert np.allclose(pool.lengths, np.sqrt(1 + np.square(pool.rows).sum(axis=1)))
 
 
+def test_the_longest_fifth_of_the_rows_are_not_preferred_for_their_length() -> None:
+    lengths = POOL.lengths
+    longest = np.sqrt(1 + np.square(POOL.rows).sum(axis=1)) >= lengths.max()
+    assert 0.19 <= longest.mean() <= 0.21 and np.ptp(lengths[longest]) == 0
+
+
+def test_a_pool_can_be_scaled_by_some_of_its_rows() -> None:
+    rows = np.vstack([X, np.full((100, X.shape[1]), 50.0)])
+    pool = ScaledPool.of(rows, places=np.arange(400))
+    assert np.allclose(pool.rows[:400], POOL.rows)
+    assert pool.rows[400:].min() > 0
+
+
 def test_almost_empty_rows_are_not_the_ones_to_ask_about() -> None:
     rng = np.random.default_rng(0)
     dense = rng.poisson(0.5, size=(300, 20)).astype(float)
@@ -109,3 +122,14 @@ def test_near_copies_are_asked_about_while_only_one_class_is_known() -> None:
     copies = [row < 200 for row in transcript.batches[2].rows]
     assert sum(copies) == 5
     assert list(transcript.batches[2].is_random) == [not is_copy for is_copy in copies]
+
+
+def test_near_copies_are_not_kept_back_when_other_rows_are_known_already() -> None:
+    is_copy = np.arange(400) >= 360
+    asker = Questioner(POOL, np.ones(400), is_copy, 10, 0.1, Fitting())
+    transcript = Transcript(seed=0, initial=list(range(350)))
+    transcript.answers.update({row: str(LABELS[row]) for row in range(350)})
+    while (batch := asker.next_batch(transcript)).rows:
+        transcript.batches.append(batch)
+        transcript.answers.update({row: str(LABELS[row]) for row in batch.rows})
+    assert sorted(transcript.asked()) == list(range(350, 400))
