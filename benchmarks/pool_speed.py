@@ -1,4 +1,4 @@
-"""How long somebody waits for `ActiveClassifier`: for the first question, and between questions.
+"""How long `ActiveClassifier` takes to the first question, and between questions.
 
     python -m benchmarks.pool_speed --data-dir DIR
 
@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--data-dir", required=True, help="folder of the tables")
     parser.add_argument("--tables", nargs="+", default=list(BATCH), choices=list(BATCH))
-    parser.add_argument("--labels", type=int, default=N_LABELS, help="labels to buy (300)")
+    parser.add_argument("--labels", type=int, default=N_LABELS, help="labels to buy (default: 300)")
     options = parser.parse_args(argv)
     print(f"{'pool':20} {'first':>8} {'median':>8} {'longest':>8} {'limit':>8}  kept")
     are_short = []

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from thresher.estimators.checks import check_two_classes
 from thresher.estimators.copies import Copies, numbers_of_equal_rows
 from thresher.estimators.folds import Fold, are_usable, renumbered, restricted
-from thresher.estimators.near_copies import can_be_planted, planted_copies
+from thresher.estimators.planted_copies import can_be_planted, planted_copies
 from thresher.validation import FloatArray, Rows
 
 LESS = 0.9  # times the trust in the other side: a side with less of it loses
@@ -37,6 +37,11 @@ class TrainingTable:
     copies: Copies | None = None
     n_lost: int = 0
 
+    @property
+    def places(self) -> NDArray[np.intp]:
+        """(n,) the positions in the user's table."""
+        return np.arange(len(self.labels)) if self.copies is None else self.copies.places
+
     def without(self, lost: NDArray[np.bool_]) -> Self | None:
         """The table without the rows that lost; None if the folds would be unusable."""
         kept = np.flatnonzero(~lost)
@@ -45,7 +50,7 @@ class TrainingTable:
         if not are_usable(folds, labels):
             return None
         copies = (self.copies or Copies.of_each(lost.size)).take(kept)
-        n_lost = self.n_lost + int(lost.sum())
+        n_lost = self.n_lost + np.unique(self.places[lost]).size
         return type(self)(self.rows[kept], labels, folds, copies, n_lost)
 
 
@@ -182,7 +187,12 @@ def settle(
 
 
 def _without_planted_copies(table: TrainingTable, noise_rate: float) -> TrainingTable:
+    """The table without what `planted_copies` finds; a row of large weight is looked at once."""
     _, signs = check_two_classes(table.labels)
-    lost = planted_copies(table.rows, signs, ALLOWED * noise_rate * signs.size)
-    fewer = table.without(lost) if lost.any() else None
-    return fewer or table
+    _, first, back = np.unique(table.places, return_index=True, return_inverse=True)
+    n_allowed = ALLOWED * noise_rate * first.size
+    if first.size == signs.size:
+        lost = planted_copies(table.rows, signs, n_allowed)
+    else:
+        lost = planted_copies(table.rows[first], signs[first], n_allowed)[back]
+    return (table.without(lost) if lost.any() else None) or table

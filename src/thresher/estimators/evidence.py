@@ -46,7 +46,7 @@ class Evidence:
     >>> Evidence(100, 2000, 0.05, 0.3, 0.4, 6.0, 0.2).sentence()
     'Nothing stands out above what 100 rows and 2,000 columns show by chance. Had 5 planted...'
     >>> Evidence(100, 2000, 0.05, 0.3, 0.4, 6.0, 1.7, n_lost=3).sentence()
-    'Left out: 3 rows, because near copies of them have the other label, or they repeat one row...'
+    'Left out: 3 rows, because near copies have the other label or one row is repeated very...'
     """
 
     n_rows: int
@@ -75,8 +75,8 @@ class Evidence:
             lost = count(self.n_lost, "row")
             said.insert(
                 0,
-                f"Left out: {lost}, because near copies of them have the other label, or they "
-                "repeat one row.",
+                f"Left out: {lost}, because near copies have the other label or one row is "
+                "repeated very often, and other rows do not confirm their labels.",
             )
         return " ".join(said)
 

@@ -131,6 +131,7 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
         validate_data(self, X, skip_check_array=True)  # sets n_features_in_
         X, y, weights, kept = _of_positive_weight(X, y, sample_weight)
         rows = X if steps is None else steps.fit_transform(X, y)
+        rows = rows.tocsr() if is_sparse(rows) else rows
         complete = _complete(rows) if _accepts_missing_values(last) else rows
         self.filter_ = self._fitted_filter(complete, y, weights)
         self.classes_, self.evidence_ = self.filter_.classes_, self.filter_.evidence_

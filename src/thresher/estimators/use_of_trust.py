@@ -12,7 +12,7 @@ from thresher.estimators.checks import check_table
 from thresher.estimators.contradictions import held_out_margins, scaled_rows
 from thresher.estimators.disputes import Disputes
 from thresher.estimators.folds import usual_folds
-from thresher.estimators.near_copies import LEAST
+from thresher.estimators.planted_copies import can_be_planted
 from thresher.estimators.trust import keep_every_class, weighted_error
 from thresher.validation import FloatArray
 
@@ -74,8 +74,9 @@ class Filtered:
         disputes = Disputes.of(rows[kept], signs[kept], self.noise_rate)
         if disputes is not None:
             wrong = signs * self._filter.decision_function(self._rows) < 0
-            lost = kept[disputes.contested(signs[kept]) & wrong[kept]]
-            undisputed[lost] = float(lost.size < LEAST * kept.size)
+            lost = disputes.contested(signs[kept]) & wrong[kept]
+            if can_be_planted(lost, signs[kept], disputes.n_allowed):
+                undisputed[kept[lost]] = 0.0
         return undisputed
 
     def margins(self) -> FloatArray:

@@ -1,8 +1,11 @@
 """Planted copies: near copies of rows with the other label, and crowds of equal rows."""
 
+import warnings
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from thresher.arrays import DeviceRows
 from thresher.estimators.columns import ColumnScaling
@@ -15,6 +18,8 @@ from thresher.validation import FloatArray, Rows
 
 LEAST = 0.01  # share of the rows: fewer are not worth a look
 SHARED = 0.5  # of the information in the entries of a row, which a near copy has as well
+MOST_AGREEING = 2.2  # times the rows that can be planted: a planted row and its original
+FEWEST = 20  # rows of each class that a model is fitted to
 MOST_FITTED = 4000  # rows of the model that judges near copies, nearly as good as one of all rows
 SURE = 0.5  # times the median size of a score: a label with less support is left out
 LARGEST_SET = 0.02  # share of the rows: as many equal rows with one label may count
@@ -24,18 +29,19 @@ Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 def can_be_planted(lost: NDArray[np.bool_], signs: FloatArray, n_allowed: float) -> bool:
-    """Whether so many rows are worth leaving out, and not too many of all or of a class."""
+    """Whether these rows are worth leaving out, and not too many of all or of a class."""
     of_class = max(float(lost[signs == sign].mean()) for sign in (-1.0, 1.0))
     is_right_size = LEAST * signs.size <= lost.sum() <= n_allowed
     return bool(is_right_size and of_class <= MOST_OF_A_CLASS)
 
 
-def near_copies(rows: Rows, signs: FloatArray) -> Pairs:
+def contradicting_pairs(rows: Rows, signs: FloatArray, n_allowed: float) -> Pairs:
     """The pairs of rows with different labels that share most of the information in either.
 
-    A copy that was changed in some columns still has the entries of the others. Rows of their own
-    share few rare entries, whatever the table looks like, since the information in an entry is
-    measured by the table.
+    A copy that was changed in some columns still has the entries of the others. Some tables have
+    such pairs of their own, for instance several rows of each patient. These have equal labels most
+    of the time: no pair is returned if more rows are like another one with their own label than
+    planted rows can explain.
 
     Returns
     -------
@@ -45,14 +51,25 @@ def near_copies(rows: Rows, signs: FloatArray) -> Pairs:
     --------
     >>> rows = np.random.default_rng(0).standard_normal((40, 10))
     >>> rows[0, :7] = rows[39, :7]
-    >>> near_copies(rows, np.repeat([1.0, -1.0], 20))
+    >>> signs = np.repeat([1.0, -1.0], 20)
+    >>> contradicting_pairs(rows, signs, n_allowed=4.0)
     (array([0]), array([39]))
+    >>> rows[1:19:2, :7] = rows[2:20:2, :7]
+    >>> contradicting_pairs(rows, signs, n_allowed=4.0)[0].size
+    0
     """
-    entries, none = SharedEntries.of(rows), np.zeros(0, dtype=np.intp)
-    information, found = entries.information, [(none, none)]
-    for first, second, shared in entries.pairs(signs > 0, signs < 0):
-        is_near = shared >= SHARED * np.minimum(information[first], information[second])
-        found.append((first[is_near], second[is_near]))
+    numbers = numbers_of_equal_rows(rows)
+    numbers = np.arange(signs.size) if numbers is None else numbers
+    entries, everyone = SharedEntries.of(rows), np.ones(signs.size, dtype=np.bool_)
+    agrees, found = np.zeros_like(everyone), [(np.zeros(0, dtype=np.intp),) * 2]
+    for one, other, shared in entries.pairs(everyone, everyone):
+        information = np.minimum(entries.information[one], entries.information[other])
+        is_near, is_same = shared >= SHARED * information, signs[one] == signs[other]
+        agrees[one[is_near & is_same & (numbers[one] != numbers[other])]] = True
+        is_pair = is_near & (signs[one] > signs[other])
+        found.append((one[is_pair], other[is_pair]))
+    if agrees.sum() > MOST_AGREEING * n_allowed:
+        return found[0]
     return np.concatenate([a for a, _ in found]), np.concatenate([b for _, b in found])
 
 
@@ -64,7 +81,7 @@ def planted_copies(rows: Rows, signs: FloatArray, n_allowed: float) -> NDArray[n
 
     Of a pair of near copies, the row with the label that the model contradicts is left out; both
     are if it is not sure. A crowd of equal rows is left out unless the model is sure of its label.
-    None are if planted rows cannot explain so many.
+    None are if there are more than planted rows can explain.
 
     Departure: Algorithm 2 does not compare rows.
 
@@ -87,20 +104,22 @@ def planted_copies(rows: Rows, signs: FloatArray, n_allowed: float) -> NDArray[n
     none = np.zeros(signs.size, dtype=np.bool_)
     if n_allowed < 1 or isinstance(rows, DeviceRows):
         return none
-    pairs, is_crowded = near_copies(rows, signs), crowds(rows, signs)
+    pairs, is_crowded = contradicting_pairs(rows, signs, n_allowed), crowds(rows, signs)
     is_suspect = is_crowded.copy()
     is_suspect[np.concatenate(pairs)] = True
-    if is_suspect.sum() < LEAST * signs.size or np.unique(signs[~is_suspect]).size < 2:
+    n_known = min(int((signs[~is_suspect] == sign).sum()) for sign in (-1.0, 1.0))
+    if is_suspect.sum() < LEAST * signs.size or n_known < FEWEST:
         return none
     scores, typical = _scores(rows, signs, is_suspect)
-    margins = signs * _means_of_pairs(scores, pairs)
-    sure = SURE * typical
+    margins, sure = signs * _means_of_pairs(scores, pairs), SURE * typical
     wrong = is_suspect & (margins < np.where(is_crowded, sure, 0.0))
-    return is_suspect & (margins < sure) & can_be_planted(wrong, signs, n_allowed)
+    lost = is_suspect & (margins < sure)
+    are_few = can_be_planted(lost, signs, 2 * n_allowed)  # with their originals
+    return lost if are_few and can_be_planted(wrong, signs, n_allowed) else none
 
 
 def crowds(rows: Rows, signs: FloatArray) -> NDArray[np.bool_]:
-    """The rows of which there are very many equal ones with the same label.
+    """The rows that very many rows equal, with the same label.
 
     A single point can otherwise outweigh many rows. Where most rows are repeated, a crowd is larger
     than most.
@@ -137,15 +156,18 @@ def _scores(
 ) -> tuple[FloatArray, float]:
     """Of suspects, by a support vector machine that is fitted to others; and a typical size.
 
-    If there are many others, to a part of them. Rows that are not suspects have score 0.
+    If there are many others, to a random part of them. Rows that are not suspects have score 0.
     """
     others = np.flatnonzero(~is_suspect)
-    fitted_to = others[:: -(-others.size // MOST_FITTED)]
+    fitted_to = np.sort(np.random.default_rng(0).permutation(others)[:MOST_FITTED])
     if np.unique(signs[fitted_to]).size < 2:
         fitted_to = others
     scaling = ColumnScaling.of(rows, REACH, fitted_to)
     known = with_short_indices(scaling.apply(rows[fitted_to]))
-    model = l2_support_vectors(UNDEFENDED_C, 0).fit(known, signs[fitted_to])
+    model = l2_support_vectors(UNDEFENDED_C, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a rough fit is enough
+        model.fit(known, signs[fitted_to])
     suspects = with_short_indices(scaling.apply(rows[np.flatnonzero(is_suspect)]))
     scores = np.zeros(signs.size)
     scores[is_suspect] = model.decision_function(suspects)

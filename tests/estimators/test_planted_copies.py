@@ -10,8 +10,12 @@ import scipy.sparse as sp
 
 from estimators.small import QUICK
 from thresher import HalfspaceClassifier
-from thresher.estimators import near_copies, shared_entries
-from thresher.estimators.near_copies import can_be_planted, planted_copies
+from thresher.estimators import shared_entries
+from thresher.estimators.planted_copies import (
+    can_be_planted,
+    contradicting_pairs,
+    planted_copies,
+)
 from thresher.estimators.shared_entries import SharedEntries
 
 N_CLEAN, N_PLANTED, N_COLUMNS = 300, 20, 12
@@ -39,34 +43,34 @@ def poisoned(n_changed: int, *, is_close: bool = False, seed: int = 0) -> tuple[
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_copies_and_their_originals_are_the_only_pairs(n_changed: int, kind: Any) -> None:
     rows, signs = poisoned(n_changed)
-    pairs = np.array(near_copies.near_copies(kind(rows), signs))
+    pairs = np.array(contradicting_pairs(kind(rows), signs, ALLOWED))
     assert pairs.shape == (2, N_PLANTED)
     assert IS_PLANTED[pairs].sum(axis=0).tolist() == [1] * N_PLANTED
 
 
 def test_a_row_that_was_changed_in_most_columns_is_not_a_near_copy() -> None:
-    assert near_copies.near_copies(*poisoned(9))[0].size == 0
+    assert contradicting_pairs(*poisoned(9), ALLOWED)[0].size == 0
 
 
 def test_pairs_do_not_depend_on_the_scale_or_the_order_of_columns() -> None:
     rows, signs = poisoned(3)
-    found = near_copies.near_copies(rows, signs)
-    changed = near_copies.near_copies(rows[:, ::-1] * 1e5 + 3.0, signs)
+    found = contradicting_pairs(rows, signs, ALLOWED)
+    changed = contradicting_pairs(rows[:, ::-1] * 1e5 + 3.0, signs, ALLOWED)
     assert np.array_equal(found, changed)
 
 
 def test_bounds_on_the_work_leave_what_is_rare(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, signs = poisoned(3)
     wide = np.hstack([rows, rows, np.where(rows > 1, 1.0, 0.0)])
-    n_found = near_copies.near_copies(wide, signs)[0].size
+    n_found = contradicting_pairs(wide, signs, ALLOWED)[0].size
     monkeypatch.setattr(shared_entries, "MOST_PRODUCTS", 10_000.0)
     assert SharedEntries.of(wide).held.nnz < wide.size / 2
-    assert near_copies.near_copies(wide, signs)[0].size >= 0.9 * n_found == 0.9 * N_PLANTED
+    assert contradicting_pairs(wide, signs, ALLOWED)[0].size >= 0.9 * n_found == 0.9 * N_PLANTED
     monkeypatch.setattr(shared_entries, "MOST_COLUMNS", 20)
     assert SharedEntries.of(wide).held.nnz < 20 * signs.size
     monkeypatch.setattr(shared_entries, "MOST_ENTRIES", 10)
-    assert near_copies.near_copies(wide, signs)[0].size == 0
-    assert near_copies.near_copies(sp.csr_array(wide), signs)[0].size == 0
+    assert contradicting_pairs(wide, signs, ALLOWED)[0].size == 0
+    assert contradicting_pairs(sp.csr_array(wide), signs, ALLOWED)[0].size == 0
 
 
 # -- who is left out -------------------------------------------------------------------------
@@ -158,3 +162,41 @@ def test_a_classifier_does_not_look_at_planted_copies(kind: Any) -> None:
     assert (model.row_weights_[IS_PLANTED] == 0).all()
     assert np.array_equal(model.phases_[0].row_ids, np.flatnonzero(~IS_PLANTED))
     assert "near copies" in model.evidence_.sentence()
+
+
+def grouped(seed: int) -> tuple[Any, Any]:
+    """Clean rows in groups that share ten of sixteen columns, such as several rows of a patient."""
+    rng = np.random.default_rng(seed)
+    groups, own = rng.standard_normal((150, 10)), rng.standard_normal((1200, 6))
+    rows = np.hstack([np.repeat(groups, 8, axis=0), own])
+    scores = rows[:, :10].sum(axis=1) / np.sqrt(10) + 0.2 * own[:, 0] + 1.5
+    return rows, np.where(scores > 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_clean_table_of_groups_keeps_its_rows(seed: int) -> None:
+    rows, signs = grouped(seed)
+    assert not planted_copies(rows, signs, n_allowed=66.0).any()
+
+
+def test_a_clean_table_of_few_values_keeps_its_rows() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.integers(4, size=(1500, 60)).astype(float)
+    signs = np.where(rows[:, 0] + rng.random(1500) < 0.2, 1.0, -1.0)
+    assert not planted_copies(rows, signs, n_allowed=82.0).any()
+
+
+def test_a_row_of_large_weight_is_not_a_crowd() -> None:
+    rows = np.random.default_rng(1).standard_normal((600, 5))
+    labels, weights = rows[:, 0] > 0, np.ones(600)
+    closest = int(np.argmin(np.abs(rows[:, 0])))
+    weights[closest] = 25.0
+    model = HalfspaceClassifier("auto", 0.05, final_fit="penalized", schedule=QUICK, random_state=0)
+    model.fit(rows, labels, weights)
+    assert model.evidence_.n_lost == 0 and model.row_weights_[closest] > 0
+
+
+def test_no_more_rows_are_left_out_than_planted_rows_and_their_originals() -> None:
+    rows, signs = poisoned(0, is_close=True)
+    assert planted_copies(rows, signs, ALLOWED).sum() <= 2 * ALLOWED
+    assert not planted_copies(rows, signs, 0.4 * N_PLANTED).any()
