@@ -5,10 +5,11 @@ import pytest
 import scipy.sparse as sp
 
 from labeling.pools import make_pool
+from thresher.labeling import capture
 from thresher.labeling.fitting import Fitting
 from thresher.labeling.questions import N_FIRST, Questioner
 from thresher.labeling.scaled_pool import ScaledPool
-from thresher.labeling.transcript import Batch, Transcript
+from thresher.labeling.transcript import Transcript
 
 X, LABELS = make_pool(400)
 POOL = ScaledPool.of(X)
@@ -85,22 +86,12 @@ def test_almost_empty_rows_are_not_the_ones_to_ask_about() -> None:
     assert np.mean(np.array(later) < 100) < 0.2
 
 
-@pytest.mark.parametrize(("predicted", "is_overlooked"), [(0.0, True), (0.3, False), (1.0, True)])
-def test_a_class_that_random_labels_have_and_the_model_lacks_is_overlooked(
-    predicted: float, is_overlooked: bool
-) -> None:
-    transcript = Transcript(seed=0, batches=[Batch(tuple(range(20)), (True,) * 20)])
-    transcript.answers.update({row: row < 8 for row in range(20)})
-    scores = np.where(np.arange(400) < 400 * predicted, 1.0, -1.0)
-    assert questioner()._overlooks_a_class(scores, transcript) == is_overlooked
-
-
 def test_a_part_of_a_batch_is_random_while_a_class_is_overlooked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     transcript = run(questioner(audit_fraction=0.0), 60)
     assert not any(questioner(audit_fraction=0.0).next_batch(transcript).is_random)
-    monkeypatch.setattr(Questioner, "_overlooks_a_class", lambda *_: True)
+    monkeypatch.setattr(capture, "overlooked_class", lambda *_: 1.0)
     assert sum(questioner(audit_fraction=0.0).next_batch(transcript).is_random) == 3
     assert sum(questioner(audit_fraction=0.9).next_batch(transcript).is_random) > 3
 

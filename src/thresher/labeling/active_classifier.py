@@ -277,7 +277,10 @@ class ActiveClassifier:
             asked = self._parameters
             fitting = Fitting(asked.max_features, self._transcript.seed, asked.noise_rate)
             names = self._pool.feature_names
-            self._learned = LearnedModel(sample, fitting, self._scaled, answers.classes, names)
+            is_trusted = self.row_weights_ > LEAST_TRUST
+            self._learned = LearnedModel(
+                sample, fitting, self._scaled, answers.classes, is_trusted, names
+            )
         return self._learned
 
     @property

@@ -7,10 +7,12 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from thresher.estimators.model import HalfspaceModel, Label
 from thresher.estimators.pools import scores_of_pool
+from thresher.labeling.capture import fit_to_pool
 from thresher.labeling.fitting import Fitting, LinearFit
 from thresher.labeling.judging import ErrorEstimate, LabeledSample
 from thresher.labeling.scaled_pool import ScaledPool
@@ -30,6 +32,7 @@ class LearnedModel:
     fitting : how to fit them
     pool : all rows, scaled
     classes : the two labels
+    is_trusted : (n,) which rows of the pool are trusted
     feature_names : of the pool, or None
     """
 
@@ -37,12 +40,13 @@ class LearnedModel:
     fitting: Fitting
     pool: ScaledPool
     classes: list[Label]
+    is_trusted: NDArray[np.bool_]
     feature_names: list[str] | None = None
 
     @cached_property
     def fit(self) -> LinearFit:
-        """The fit to all labels."""
-        return self.sample.fit(self.fitting)
+        """The fit to all labels, but for those of planted rows that would capture it."""
+        return fit_to_pool(self.sample, self.fitting, self.pool, self.is_trusted)[0]
 
     @cached_property
     def error(self) -> ErrorEstimate:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy.stats import binom
 
+from thresher.labeling.capture import fit_to_pool
 from thresher.labeling.fitting import Fitting
+from thresher.labeling.judging import LabeledSample
 from thresher.labeling.scaled_pool import ScaledPool
 from thresher.labeling.transcript import Batch, Transcript
 from thresher.labeling.trust import LEAST_TRUST, trust_in_labeled
@@ -16,7 +17,6 @@ from thresher.validation import FloatArray
 
 N_FIRST = 20  # questions that are random in any case
 FEW_OF_A_CLASS = 5  # labels: with fewer, half of the questions look for more of that class
-IMPROBABLE = 0.01  # level of the test whether the model overlooks a class
 SHARE_FOR_OVERLOOKED = 0.3  # of a batch that is then random; more helps less than margins do
 FEWEST_OF_A_CLASS = 2  # labels: with fewer, distrusted rows are asked about as well
 SHARE_WITHOUT_COPIES = 0.25  # of the other rows: then near copies are asked about as well
@@ -101,8 +101,11 @@ class Questioner:
         labeled = transcript.answers.labeled
         signs = transcript.answers.signs(labeled)
         weights = trust_in_labeled(self.trust, labeled, signs)
-        scores = self.fitting.fit(self.pool.rows[labeled], signs, weights).scores(self.pool.rows)
-        if self._overlooks_a_class(scores, transcript):
+        random = np.searchsorted(labeled, transcript.labeled_at_random()).tolist()
+        sample = LabeledSample(self.pool.rows[labeled], signs, weights, random)
+        fit, overlooks_a_class = fit_to_pool(sample, self.fitting, self.pool, self.is_trusted)
+        scores = fit.scores(self.pool.rows)
+        if overlooks_a_class:
             n_random = max(n_random, math.ceil(SHARE_FOR_OVERLOOKED * n_rows))
         scores = (scores / self.pool.lengths)[candidates]
         order = np.argsort(np.abs(scores), kind="stable")
@@ -112,21 +115,6 @@ class Questioner:
         drawn = rng.permutation(np.setdiff1d(trusted, chosen))[:n_random]
         is_random = (False,) * chosen.size + (True,) * drawn.size
         return Batch((*chosen.tolist(), *drawn.tolist()), is_random)
-
-    def _overlooks_a_class(self, scores: FloatArray, transcript: Transcript) -> bool:
-        """Whether a class is clearly more than twice as frequent in random labels as predicted.
-
-        Planted rows can capture a model that knows few labels: it separates them from all others,
-        and what it asks about next are more of them. Only random questions lead out of that.
-        """
-        signs = transcript.answers.signs(transcript.labeled_at_random())
-        positive = float(np.mean(scores[self.is_trusted] > 0))
-        for sign, predicted in ((1.0, positive), (-1.0, 1 - positive)):
-            n_found = int((signs == sign).sum())
-            chance = float(binom.sf(n_found - 1, signs.size, predicted))
-            if chance < IMPROBABLE and 2 * predicted * signs.size < n_found:
-                return True
-        return False
 
     def _n_audits(self, transcript: Transcript, n_rows: int) -> int:
         """How many of the next rows must be random for their share of all questions."""
