@@ -48,7 +48,7 @@ def test_planted_rows_do_not_capture_a_model_that_knows_random_labels() -> None:
     heavy = LabeledSample(
         captured.rows,
         captured.signs,
-        np.where(np.arange(captured.signs.size) < 60, 0.02, 1.0),  # so that they decide
+        np.where(np.arange(captured.signs.size) < 60, 0.2, 1.0),  # so that the planted ones decide
         captured.random,
     )
     plain = heavy.fit(fitting).scores(POOL.rows[HONEST]) > 0
