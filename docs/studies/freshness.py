@@ -10,7 +10,12 @@ from cells import HERE, markdown, read_rows
 
 from thresher.experiments.sources import EVERY_SOURCE, source_digest
 
-STALE: dict[str, str] = {}  # the reason by the name of a file
+COPIES = "before near copies of rows were left out"
+QUESTIONS = "before near copies were asked about late, and captured models mended"
+STALE = {
+    **dict.fromkeys(("audit", "harm", "harm-bars", "real"), COPIES),
+    **dict.fromkeys(("pools", "pools-audit", "pools-bars", "pools-peers"), QUESTIONS),
+}  # the reason by the name of a file
 
 
 def is_current(name: str) -> bool:
