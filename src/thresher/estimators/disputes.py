@@ -16,6 +16,8 @@ from thresher.validation import FloatArray, Rows
 LESS = 0.9  # times the trust in the other side: a side with less of it loses
 AGREEING = 0.95  # share of rows with less trust that a model must contradict: else all stay
 ALLOWED = 1.1  # times the number of rows that could be planted: more disputes are genuine
+NEARLY = 0.8  # of the planted rows: if so many were copies, hardly any are left
+LEAST_NOISE_RATE = 0.02  # that is left then
 N_ROUNDS = 3  # fits, each without the rows that lost in those before
 
 
@@ -28,7 +30,14 @@ class TrainingTable:
     rows, labels : n of them
     folds : of these rows
     copies : the rows of the user's table that they are; None if it is that table
-    n_lost : number of further rows that lost a dispute
+    n_lost : number of further rows of the user's table that were left out
+    n_wrong : number of rows left out that surely had a wrong label, each as often as it is copied
+
+    Examples
+    --------
+    >>> table = TrainingTable(np.zeros((90, 1)), np.repeat([0, 1], 45), [], n_lost=10, n_wrong=10)
+    >>> table.noise_rate_left(0.15), table.noise_rate_left(0.1)
+    (0.15, 0.02)
     """
 
     rows: Rows
@@ -36,14 +45,27 @@ class TrainingTable:
     folds: Sequence[Fold]
     copies: Copies | None = None
     n_lost: int = 0
+    n_wrong: int = 0
+
+    def noise_rate_left(self, noise_rate: float) -> float:
+        """The noise rate of the rows that are still there: 2% if nearly all planted ones are gone.
+
+        A filter that looked for as many again would take clean rows.
+        """
+        n_planted = noise_rate * (len(self.labels) + self.n_wrong)
+        is_done = self.n_wrong >= NEARLY * n_planted > 0
+        return min(noise_rate, LEAST_NOISE_RATE) if is_done else noise_rate
 
     @property
     def places(self) -> NDArray[np.intp]:
         """(n,) the positions in the user's table."""
         return np.arange(len(self.labels)) if self.copies is None else self.copies.places
 
-    def without(self, lost: NDArray[np.bool_]) -> Self | None:
-        """The table without the rows that lost; None if the folds would be unusable."""
+    def without(self, lost: NDArray[np.bool_], n_wrong: int = 0) -> Self | None:
+        """The table without the rows that lost; None if the folds would be unusable.
+
+        `n_wrong` of them surely had a wrong label.
+        """
         kept = np.flatnonzero(~lost)
         labels = self.labels[kept]
         folds = renumbered(restricted(self.folds, kept, lost.size), kept)
@@ -51,7 +73,8 @@ class TrainingTable:
             return None
         copies = (self.copies or Copies.of_each(lost.size)).take(kept)
         n_lost = self.n_lost + np.unique(self.places[lost]).size
-        return type(self)(self.rows[kept], labels, folds, copies, n_lost)
+        n_wrong += self.n_wrong
+        return type(self)(self.rows[kept], labels, folds, copies, n_lost, n_wrong)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +215,8 @@ def _without_planted_copies(table: TrainingTable, noise_rate: float) -> Training
     _, first, back = np.unique(table.places, return_index=True, return_inverse=True)
     n_allowed = ALLOWED * noise_rate * first.size
     if first.size == signs.size:
-        lost = planted_copies(table.rows, signs, n_allowed)
+        lost, surely = planted_copies(table.rows, signs, n_allowed)
     else:
-        lost = planted_copies(table.rows[first], signs[first], n_allowed)[back]
-    return (table.without(lost) if lost.any() else None) or table
+        once = planted_copies(table.rows[first], signs[first], n_allowed)
+        lost, surely = once.lost[back], once.surely[back]
+    return (table.without(lost, int(surely.sum())) if lost.any() else None) or table

@@ -309,19 +309,21 @@ class HalfspaceClassifier(FittedHalfspace):
 
         Returns the table without the rows that lose a dispute.
         """
-        choice = (self.sparsity, settings.noise_rate)
 
-        def make(*_: Any) -> Any:
-            return clone(self).set_params(noise_rate=settings.noise_rate)
+        def make(_: Any, noise_rate: float) -> Any:
+            return clone(self).set_params(noise_rate=noise_rate)
 
         def compare(table: TrainingTable) -> Comparison:
-            learn(table.rows, table.labels, settings)
-            return Comparison(make, [choice], table, settings.final_fit, fitted=self)
+            left = table.noise_rate_left(settings.noise_rate)
+            learn(table.rows, table.labels, replace(settings, noise_rate=left))
+            choices = [(self.sparsity, left)]
+            return Comparison(make, choices, table, settings.final_fit, fitted=self)
 
         table, compared = settle(table, compare, settings.noise_rate)
         for _ in compared.fit_halfspaces(n_jobs=None):
             pass
         compared.fit_best(compared.path()[0])
+        self.noise_rate_ = settings.noise_rate
         return table
 
     def _take_penalized(self, fit: PenalizedFit) -> None:

@@ -75,7 +75,8 @@ class HalfspaceClassifierCV(FittedHalfspace):
     Attributes
     ----------
     path_ : one `PathPoint` per choice
-    sparsity_, noise_rate_ : the chosen values
+    sparsity_, noise_rate_ : the chosen values; the noise rate is 2% if nearly all planted rows were
+        copies that are left out
     estimated_noise_rate_ : the `NoiseRate`, with an interval, if `noise_rates` is None; else None
     best_estimator_, best_ : the chosen `HalfspaceClassifier`, fitted to all rows (one object under
         two names)
@@ -159,7 +160,7 @@ class HalfspaceClassifierCV(FittedHalfspace):
             report = FitReport(self, X, y, n_tasks=n_fits, move=move)
             table, compared = settle(
                 TrainingTable(rows, labels, folds, copies),
-                lambda table: Comparison(make, choices, table, settings.final_fit),
+                lambda table: Comparison(make, _left(choices, table), table, settings.final_fit),
                 0.0 if settings.final_fit == "hinge" else max(rate for _, rate in choices),
             )
             report.task_ended("fit for trust")
@@ -215,6 +216,13 @@ class HalfspaceClassifierCV(FittedHalfspace):
         """The chosen model without the estimator around it, for `save_model`."""
         check_is_fitted(self)
         return self.best_estimator_.to_model()
+
+
+def _left(choices: Sequence[Choice], table: TrainingTable) -> list[Choice]:
+    """The choices with the noise rates that are left in a table, each once."""
+    return list(
+        dict.fromkeys((sparsity, table.noise_rate_left(rate)) for sparsity, rate in choices)
+    )
 
 
 def _is_auto(value: Any) -> bool:

@@ -1,6 +1,7 @@
 """Planted copies: near copies of rows with the other label, and crowds of equal rows."""
 
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -76,7 +77,14 @@ def contradicting_pairs(rows: Rows, signs: FloatArray, n_allowed: float) -> Pair
 # -- who is left out -------------------------------------------------------------------------
 
 
-def planted_copies(rows: Rows, signs: FloatArray, n_allowed: float) -> NDArray[np.bool_]:
+class PlantedCopies(NamedTuple):
+    """Rows to leave out, and which of them surely have the wrong label."""
+
+    lost: NDArray[np.bool_]
+    surely: NDArray[np.bool_]
+
+
+def planted_copies(rows: Rows, signs: FloatArray, n_allowed: float) -> PlantedCopies:
     """Near copies and crowds with labels that a model of the other rows does not confirm.
 
     Of a pair of near copies, the row with the label that the model contradicts is left out; both
@@ -98,10 +106,10 @@ def planted_copies(rows: Rows, signs: FloatArray, n_allowed: float) -> NDArray[n
     >>> copied = np.argsort(-rows.sum(axis=1))[:10]
     >>> rows, signs = np.vstack([rows, rows[copied]]), np.append(signs, -signs[copied])
     >>> rows[200:, 0] = 0.0
-    >>> np.flatnonzero(planted_copies(rows, signs, n_allowed=11.0))
+    >>> np.flatnonzero(planted_copies(rows, signs, n_allowed=11.0).lost)
     array([200, 201, 202, 203, 204, 205, 206, 207, 208, 209])
     """
-    none = np.zeros(signs.size, dtype=np.bool_)
+    none = PlantedCopies(*np.zeros((2, signs.size), dtype=np.bool_))
     if n_allowed < 1 or isinstance(rows, DeviceRows):
         return none
     pairs, is_crowded = contradicting_pairs(rows, signs, n_allowed), crowds(rows, signs)
@@ -115,7 +123,8 @@ def planted_copies(rows: Rows, signs: FloatArray, n_allowed: float) -> NDArray[n
     wrong = is_suspect & (margins < np.where(is_crowded, sure, 0.0))
     lost = is_suspect & (margins < sure)
     are_few = can_be_planted(lost, signs, 2 * n_allowed)  # with their originals
-    return lost if are_few and can_be_planted(wrong, signs, n_allowed) else none
+    is_likely = are_few and can_be_planted(wrong, signs, n_allowed)
+    return PlantedCopies(lost, is_suspect & (margins < -sure)) if is_likely else none
 
 
 def crowds(rows: Rows, signs: FloatArray) -> NDArray[np.bool_]:
