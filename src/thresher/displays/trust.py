@@ -35,7 +35,8 @@ class TrustDisplay:
     lost_share : (g, k) share of its weight that a group lost in a phase, from 0 to 1; NaN where the
         phase looked at none of its rows
     n_looked : (g, k) number of rows of the group that the phase looked at
-    phase_lost : (n,) first phase in which a row had lost at least half of its weight; 0 for never
+    phase_lost : (n,) first phase in which a row had lost at least half of its weight; 0 for never,
+        and for rows that were left out before the phases
 
     Attributes
     ----------
