@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from thresher import ActiveClassifier
 from thresher.estimators.penalized import l1_logistic, with_short_indices
 from thresher.labeling import ErrorEstimate
-from thresher.labeling.questions import N_FIRST
+from thresher.labeling.capture import N_FIRST
 from thresher.simulate.poisoning import PoisonedSplit
 from thresher.validation import is_sparse
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thresher.labeling.capture import fit_to_pool, overlooked_class
+from thresher.labeling.capture import N_FIRST, fit_to_pool, overlooked_class
 from thresher.labeling.fitting import Fitting
 from thresher.labeling.judging import LabeledSample
 from thresher.labeling.scaled_pool import ScaledPool
@@ -19,7 +19,7 @@ IS_TRUSTED = np.ones(600, dtype=bool)
 HONEST = np.setdiff1d(np.arange(600), PLANTED)
 
 
-def sample(n_planted: int, n_random: int = 60) -> LabeledSample:
+def sample(n_planted: int, n_random: int = 80) -> LabeledSample:
     """Random honest rows, planted ones, and negative ones that were bought."""
     random = HONEST[:n_random]
     bought = HONEST[n_random:][SIGNS[HONEST[n_random:]] < 0][:60]
@@ -48,7 +48,7 @@ def test_planted_rows_do_not_capture_a_model_that_knows_random_labels() -> None:
     heavy = LabeledSample(
         captured.rows,
         captured.signs,
-        np.where(np.arange(captured.signs.size) < 60, 0.2, 1.0),  # so that the planted ones decide
+        np.where(np.arange(captured.signs.size) < 80, 0.15, 1.0),  # so that the planted ones decide
         captured.random,
     )
     plain = heavy.fit(fitting).scores(POOL.rows[HONEST]) > 0
@@ -67,7 +67,7 @@ def test_a_model_that_overlooks_nothing_is_the_usual_fit() -> None:
     assert np.array_equal(fit.coef, honest.fit(fitting).coef)
 
 
-def test_with_few_random_labels_of_a_class_nothing_is_left_out() -> None:
-    captured, fitting = sample(n_planted=40, n_random=4), Fitting()
+def test_the_first_random_labels_decide_nothing() -> None:
+    captured, fitting = sample(n_planted=40, n_random=N_FIRST), Fitting()
     fit, _ = fit_to_pool(captured, fitting, POOL, IS_TRUSTED)
     assert np.array_equal(fit.coef, captured.fit(fitting).coef)

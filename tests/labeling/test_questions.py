@@ -6,8 +6,9 @@ import scipy.sparse as sp
 
 from labeling.pools import make_pool
 from thresher.labeling import capture
+from thresher.labeling.capture import N_FIRST
 from thresher.labeling.fitting import Fitting
-from thresher.labeling.questions import N_FIRST, Questioner
+from thresher.labeling.questions import Questioner
 from thresher.labeling.scaled_pool import ScaledPool
 from thresher.labeling.transcript import Transcript
 

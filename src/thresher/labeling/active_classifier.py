@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from thresher.errors import DoubtfulLabels, LearningStopped, warn_caller
 from thresher.estimators.model import HalfspaceModel
 from thresher.labeling.answers import plain_labels
+from thresher.labeling.capture import N_FIRST
 from thresher.labeling.fitting import Fitting
 from thresher.labeling.judging import ErrorEstimate, LabeledSample
 from thresher.labeling.learned_model import LearnedModel
 from thresher.labeling.near_copies import near_copies
 from thresher.labeling.parameters import Parameters
 from thresher.labeling.pool import FinitePool, Question
-from thresher.labeling.questions import N_FIRST, Questioner
+from thresher.labeling.questions import Questioner
 from thresher.labeling.run_file import load_run, save_run
 from thresher.labeling.scaled_pool import ScaledPool
 from thresher.labeling.transcript import Batch, Transcript

@@ -9,6 +9,7 @@ from thresher.labeling.judging import LabeledSample
 from thresher.labeling.scaled_pool import ScaledPool
 from thresher.validation import FloatArray
 
+N_FIRST = 20  # questions that are random in any case
 IMPROBABLE = 0.01  # level of the test whether a model overlooks a class
 FAR = 0.5  # median distances from a boundary: labels farther on the wrong side contradict
 FEWEST = 3  # random labels of each class that a fit to them needs
@@ -44,9 +45,9 @@ def fit_to_pool(
     """The model of labeled rows, and whether a fit to all of them overlooks a class.
 
     Planted rows can capture a model that knows few labels: they are most of what it knows of a
-    class, it separates them from all others, and what it asks about next are more of them. The
-    random labels show it. A fit to them alone is weak, but contradicts planted labels, which are
-    then left out.
+    class, it separates them from all others, and what it asks about next are more of them. Random
+    labels show it. A fit to them alone is weak, but contradicts planted labels, which are then left
+    out. The first random questions do not count: an adversary may have foreseen them.
 
     Parameters
     ----------
@@ -56,13 +57,16 @@ def fit_to_pool(
     is_trusted : (n,) which rows of the pool are trusted
     """
     fit = sample.fit(fitting)
+    scores = fit.scores(pool.rows[is_trusted])
     random = np.asarray(sample.random, dtype=np.intp)
-    signs = sample.signs[random]
-    overlooked = overlooked_class(fit.scores(pool.rows[is_trusted]), signs)
+    later = random[N_FIRST:]
+    signs = sample.signs[later]
+    overlooks = overlooked_class(scores, sample.signs[random]) is not None
+    overlooked = overlooked_class(scores, signs)
     if overlooked is None or min((signs > 0).sum(), (signs < 0).sum()) < FEWEST:
-        return fit, overlooked is not None
-    judge = ridge(sample.rows[random], signs, sample.weights[random]).fit.scores(sample.rows)
+        return fit, overlooks
+    judge = ridge(sample.rows[later], signs, sample.weights[later]).fit.scores(sample.rows)
     contradicted = sample.signs * judge < -FAR * float(np.median(np.abs(judge)))
-    contradicted[random] = False
     contradicted &= sample.signs == overlooked
-    return sample.without(np.flatnonzero(contradicted)).fit(fitting), True
+    contradicted[later] = False
+    return sample.without(np.flatnonzero(contradicted)).fit(fitting), overlooks

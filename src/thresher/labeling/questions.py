@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from thresher.labeling.capture import fit_to_pool
+from thresher.labeling.capture import N_FIRST, fit_to_pool
 from thresher.labeling.fitting import Fitting
 from thresher.labeling.judging import LabeledSample
 from thresher.labeling.scaled_pool import ScaledPool
@@ -15,7 +15,6 @@ from thresher.labeling.transcript import Batch, Transcript
 from thresher.labeling.trust import LEAST_TRUST, trust_in_labeled
 from thresher.validation import FloatArray
 
-N_FIRST = 20  # questions that are random in any case
 FEW_OF_A_CLASS = 5  # labels: with fewer, half of the questions look for more of that class
 SHARE_FOR_OVERLOOKED = 0.3  # of a batch that is then random; more helps less than margins do
 FEWEST_OF_A_CLASS = 2  # labels: with fewer, distrusted rows are asked about as well
