@@ -19,7 +19,7 @@ IS_TRUSTED = np.ones(600, dtype=bool)
 HONEST = np.setdiff1d(np.arange(600), PLANTED)
 
 
-def sample(n_planted: int, n_random: int = 80) -> LabeledSample:
+def sample(n_planted: int, n_random: int = 120) -> LabeledSample:
     """Random honest rows, planted ones, and negative ones that were bought."""
     random = HONEST[:n_random]
     bought = HONEST[n_random:][SIGNS[HONEST[n_random:]] < 0][:60]
@@ -48,7 +48,7 @@ def test_planted_rows_do_not_capture_a_model_that_knows_random_labels() -> None:
     heavy = LabeledSample(
         captured.rows,
         captured.signs,
-        np.where(np.arange(captured.signs.size) < 80, 0.15, 1.0),  # so that the planted ones decide
+        np.where(np.arange(captured.signs.size) < 120, 0.1, 1.0),  # so that the planted ones decide
         captured.random,
     )
     plain = heavy.fit(fitting).scores(POOL.rows[HONEST]) > 0
