@@ -14,7 +14,7 @@ COPIES = "before near copies of rows were left out"
 QUESTIONS = "before near copies were asked about late, and captured models mended"
 STALE = {
     **dict.fromkeys(("audit", "harm", "harm-bars", "real"), COPIES),
-    **dict.fromkeys(("pools", "pools-audit", "pools-bars", "pools-peers"), QUESTIONS),
+    **dict.fromkeys(("pools-audit", "pools-peers"), QUESTIONS),
 }  # the reason by the name of a file
 
 
