@@ -26,6 +26,7 @@ SURE = 0.5  # times the median size of a score: a label with less support is lef
 LARGEST_SET = 0.02  # share of the rows: as many equal rows with one label may count
 USUAL_SETS = 6  # times the size of the median row's set, if that is more
 
+Numbers = NDArray[np.intp]  # equal rows have the same one
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
@@ -36,13 +37,21 @@ def can_be_planted(lost: NDArray[np.bool_], signs: FloatArray, n_allowed: float)
     return bool(is_right_size and of_class <= MOST_OF_A_CLASS)
 
 
-def contradicting_pairs(rows: Rows, signs: FloatArray, n_allowed: float) -> Pairs:
+def contradicting_pairs(
+    rows: Rows, signs: FloatArray, n_allowed: float, numbers: Numbers | None = None
+) -> Pairs:
     """The pairs of rows with different labels that share most of the information in either.
 
     A copy that was changed in some columns still has the entries of the others. Some tables have
     such pairs of their own, for instance several rows of each patient. These have equal labels most
     of the time: no pair is returned if more rows are like another one with their own label than
     planted rows can explain.
+
+    Parameters
+    ----------
+    rows, signs : of the table
+    n_allowed : number of rows that can be planted
+    numbers : (n,) equal rows have the same number; None if no two are equal
 
     Returns
     -------
@@ -59,7 +68,6 @@ def contradicting_pairs(rows: Rows, signs: FloatArray, n_allowed: float) -> Pair
     >>> contradicting_pairs(rows, signs, n_allowed=4.0)[0].size
     0
     """
-    numbers = numbers_of_equal_rows(rows)
     numbers = np.arange(signs.size) if numbers is None else numbers
     entries, everyone = SharedEntries.of(rows), np.ones(signs.size, dtype=np.bool_)
     agrees, found = np.zeros_like(everyone), [(np.zeros(0, dtype=np.intp),) * 2]
@@ -112,7 +120,9 @@ def planted_copies(rows: Rows, signs: FloatArray, n_allowed: float) -> PlantedCo
     none = PlantedCopies(*np.zeros((2, signs.size), dtype=np.bool_))
     if n_allowed < 1 or isinstance(rows, DeviceRows):
         return none
-    pairs, is_crowded = contradicting_pairs(rows, signs, n_allowed), crowds(rows, signs)
+    numbers = numbers_of_equal_rows(rows)
+    pairs = contradicting_pairs(rows, signs, n_allowed, numbers)
+    is_crowded = np.zeros_like(none.lost) if numbers is None else crowds(numbers, signs)
     is_suspect = is_crowded.copy()
     is_suspect[np.concatenate(pairs)] = True
     n_known = min(int((signs[~is_suspect] == sign).sum()) for sign in (-1.0, 1.0))
@@ -127,7 +137,7 @@ def planted_copies(rows: Rows, signs: FloatArray, n_allowed: float) -> PlantedCo
     return PlantedCopies(lost, is_suspect & (margins < -sure)) if is_likely else none
 
 
-def crowds(rows: Rows, signs: FloatArray) -> NDArray[np.bool_]:
+def crowds(numbers: Numbers, signs: FloatArray) -> NDArray[np.bool_]:
     """The rows that very many rows equal, with the same label.
 
     A single point can otherwise outweigh many rows. Where most rows are repeated, a crowd is larger
@@ -135,15 +145,12 @@ def crowds(rows: Rows, signs: FloatArray) -> NDArray[np.bool_]:
 
     Examples
     --------
-    >>> rows = np.append(np.arange(95.0), np.zeros(5))[:, np.newaxis]
-    >>> crowds(rows, np.repeat([1.0, -1.0], [98, 2])).any()
+    >>> numbers = np.append(np.arange(95), np.zeros(5, dtype=int))
+    >>> crowds(numbers, np.repeat([1.0, -1.0], [98, 2])).any()
     np.False_
-    >>> np.flatnonzero(crowds(np.vstack([rows, rows[-4:]]), np.ones(104)))
+    >>> np.flatnonzero(crowds(np.append(numbers, numbers[-4:]), np.ones(104)))
     array([  0,  95,  96,  97,  98,  99, 100, 101, 102, 103])
     """
-    numbers = numbers_of_equal_rows(rows)
-    if numbers is None:
-        return np.zeros(signs.size, dtype=np.bool_)
     sets = 2 * numbers + (signs > 0)
     sizes = np.bincount(sets)[sets]
     is_crowd: NDArray[np.bool_] = sizes > max(
