@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from estimators.small import QUICK
-from thresher import HalfspaceClassifier
+from thresher import HalfspaceClassifier, HalfspaceClassifierCV
 from thresher.estimators import shared_entries
 from thresher.estimators.planted_copies import (
     can_be_planted,
@@ -76,35 +76,42 @@ def test_bounds_on_the_work_leave_what_is_rare(monkeypatch: pytest.MonkeyPatch) 
 # -- who is left out -------------------------------------------------------------------------
 
 
+def left_out(rows: Any, signs: Any, n_allowed: float) -> Any:
+    """The rows that are left out, equal rows being known as in a fit."""
+    dense = rows.toarray() if sp.issparse(rows) else rows
+    _, groups = np.unique(np.column_stack([dense, signs]), axis=0, return_inverse=True)
+    return planted_copies(rows, signs, n_allowed, groups).lost
+
+
 @pytest.mark.parametrize("n_changed", [0, 4])
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_the_copy_of_a_row_that_a_model_is_sure_of_is_left_out(n_changed: int, kind: Any) -> None:
     rows, signs = poisoned(n_changed)
-    assert np.array_equal(planted_copies(kind(rows), signs, ALLOWED).lost, IS_PLANTED)
+    assert np.array_equal(left_out(kind(rows), signs, ALLOWED), IS_PLANTED)
 
 
 def test_both_are_left_out_where_a_model_is_not_sure() -> None:
     rows, signs = poisoned(0, is_close=True)
-    lost = planted_copies(rows, signs, ALLOWED).lost
+    lost = left_out(rows, signs, ALLOWED)
     assert lost[IS_PLANTED].mean() >= 0.9
     assert 0.9 * N_PLANTED <= lost[~IS_PLANTED].sum() <= N_PLANTED
 
 
 @pytest.mark.parametrize("n_allowed", [0.0, 0.5 * N_PLANTED])
 def test_none_is_left_out_where_planted_rows_cannot_explain_them(n_allowed: float) -> None:
-    assert not planted_copies(*poisoned(3), n_allowed).lost.any()
+    assert not left_out(*poisoned(3), n_allowed).any()
 
 
 def test_very_few_near_copies_stay() -> None:
     rows, signs = poisoned(3)
     kept = np.arange(N_CLEAN + 1)
-    assert not planted_copies(rows[kept], signs[kept], ALLOWED).lost.any()
+    assert not left_out(rows[kept], signs[kept], ALLOWED).any()
 
 
 def test_a_table_of_near_copies_alone_keeps_them() -> None:
     rows, signs = poisoned(0)
     both = np.vstack([rows[:100], rows[:100]]), np.append(signs[:100], -signs[:100])
-    assert not planted_copies(*both, n_allowed=200.0).lost.any()
+    assert not left_out(*both, n_allowed=200.0).any()
 
 
 def test_no_class_may_lose_more_than_half_of_its_rows() -> None:
@@ -133,12 +140,12 @@ def test_a_crowd_is_left_out_if_others_do_not_confirm_its_label(
     n_equal: int, n_usual: int, at: float, kind: Any
 ) -> None:
     rows, signs = crowded(n_equal, n_usual, at)
-    lost = planted_copies(kind(rows), signs, n_allowed=60.0).lost
+    lost = left_out(kind(rows), signs, n_allowed=60.0)
     assert np.array_equal(lost, np.arange(signs.size) >= signs.size - n_equal)
 
 
 def test_a_crowd_stays_where_others_of_its_label_are() -> None:
-    assert not planted_copies(*crowded(20, at=2.0), n_allowed=60.0).lost.any()
+    assert not left_out(*crowded(20, at=2.0), n_allowed=60.0).any()
 
 
 @pytest.mark.parametrize(
@@ -147,7 +154,7 @@ def test_a_crowd_stays_where_others_of_its_label_are() -> None:
 def test_equal_rows_stay_if_they_are_few_or_usual_or_too_many(
     n_equal: int, n_usual: int, n_allowed: float
 ) -> None:
-    assert not planted_copies(*crowded(n_equal, n_usual), n_allowed).lost.any()
+    assert not left_out(*crowded(n_equal, n_usual), n_allowed).any()
 
 
 # -- fits ------------------------------------------------------------------------------------
@@ -164,6 +171,19 @@ def test_a_classifier_does_not_look_at_planted_copies(kind: Any) -> None:
     assert "near copies" in model.evidence_.sentence()
 
 
+@pytest.mark.parametrize(("rate", "left"), [(0.07, 0.02), (0.06, 0.0)])
+def test_the_filter_looks_for_what_is_left_and_the_noise_rate_stays(
+    rate: float, left: float
+) -> None:
+    rows, signs = poisoned(3)
+    model = HalfspaceClassifierCV("auto", (rate,), final_fit="penalized", schedule=QUICK, cv=2)
+    model.fit(rows, signs)
+    assert model.evidence_.n_lost == N_PLANTED
+    assert model.phases_[0].phase.outlier_fraction == pytest.approx(QUICK.outlier_margin * left)
+    assert model.noise_rate_ == model.path_[0].noise_rate == rate
+    assert model.best_estimator_.noise_rate == model.best_estimator_.noise_rate_ == rate
+
+
 def grouped(seed: int) -> tuple[Any, Any]:
     """Clean rows in groups that share ten of sixteen columns, such as several rows of a patient."""
     rng = np.random.default_rng(seed)
@@ -176,14 +196,14 @@ def grouped(seed: int) -> tuple[Any, Any]:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_clean_table_of_groups_keeps_its_rows(seed: int) -> None:
     rows, signs = grouped(seed)
-    assert not planted_copies(rows, signs, n_allowed=66.0).lost.any()
+    assert not left_out(rows, signs, n_allowed=66.0).any()
 
 
 def test_a_clean_table_of_few_values_keeps_its_rows() -> None:
     rng = np.random.default_rng(0)
     rows = rng.integers(4, size=(1500, 60)).astype(float)
     signs = np.where(rows[:, 0] + rng.random(1500) < 0.2, 1.0, -1.0)
-    assert not planted_copies(rows, signs, n_allowed=82.0).lost.any()
+    assert not left_out(rows, signs, n_allowed=82.0).any()
 
 
 def test_a_row_of_large_weight_is_not_a_crowd() -> None:
@@ -198,5 +218,5 @@ def test_a_row_of_large_weight_is_not_a_crowd() -> None:
 
 def test_no_more_rows_are_left_out_than_planted_rows_and_their_originals() -> None:
     rows, signs = poisoned(0, is_close=True)
-    assert planted_copies(rows, signs, ALLOWED).lost.sum() <= 2 * ALLOWED
-    assert not planted_copies(rows, signs, 0.4 * N_PLANTED).lost.any()
+    assert left_out(rows, signs, ALLOWED).sum() <= 2 * ALLOWED
+    assert not left_out(rows, signs, 0.4 * N_PLANTED).any()

@@ -240,11 +240,7 @@ def proven(findings: Findings) -> list[str]:
         f"In every unit direction over at most {bound.n_features} features"
         f"{_with_intercept(findings)}{_among(findings)}, the "
         f"{weighted} is at most {bound.of_trusted_rows:.2f} ({scaling}).",
-        "For comparison, averaged over all rows: removing at most "
-        f"{bound.outlier_fraction:.1%} of the weight{_twice(findings)} cannot bring the "
-        f"variance below {bound.optimum:.2f}; the first phase removed "
-        f"{bound.removed_at_first:.1%}{_later(bound)} and got it down to "
-        f"{bound.upper:.2f} or less.{_given_back(findings)}",
+        *_what_removal_can_do(findings, bound),
         "In every phase, the hinge loss of the trusted rows is within "
         f"{max(p.loss_gap for p in phases):.2g} of its minimum.",
         *_about_the_model(findings),
@@ -262,6 +258,17 @@ def _with_intercept(findings: Findings) -> str:
     return (
         " (one more than the model may use, for its intercept)" if is_limited and has_ones else ""
     )
+
+
+def _what_removal_can_do(findings: Findings, bound: RemainingVariance) -> list[str]:
+    """How much any removal could lower the variance, unless the filter had nothing to remove."""
+    return [
+        "For comparison, averaged over all rows: removing at most "
+        f"{bound.outlier_fraction:.1%} of the weight{_twice(findings)} cannot bring the "
+        f"variance below {bound.optimum:.2f}; the first phase removed "
+        f"{bound.removed_at_first:.1%}{_later(bound)} and got it down to "
+        f"{bound.upper:.2f} or less.{_given_back(findings)}"
+    ] * (bound.outlier_fraction > 0)
 
 
 def _twice(findings: Findings) -> str:

@@ -25,7 +25,7 @@ class Comparison:
 
     Parameters
     ----------
-    make : an unfitted `HalfspaceClassifier` for a sparsity and a noise rate
+    make : an unfitted `HalfspaceClassifier` for a sparsity and the noise rate left in the table
     choices : to compare
     table : with folds to compare the choices on. If there is one choice and the table is large, a
         sample of their rows is looked at
@@ -47,13 +47,13 @@ class Comparison:
         final_fit: str,
         fitted: Any = None,
     ) -> None:
-        self._make, self._choices = make, choices
+        self._make, self._choices, self._rate_left = make, choices, table.noise_rate_left
         self._rows, self._labels = table.rows, table.labels
         self._with_halfspaces = final_fit != "penalized"
         self._errors: dict[tuple[Choice, str], Sequence[float]] = {}
         self._scores: dict[Choice, FloatArray] = {}  # of halfspaces, for held-out rows
         widest = max(choices, key=lambda choice: (check_sparsity(choice[0]), choice[1]))
-        self._fitted = {widest: fitted or fit_to_all(make(*widest), table.rows, table.labels)}
+        self._fitted = {widest: fitted or self._fitted_to_all(widest)}
         self._seen = self._rows_to_compare_on(widest)
         self._folds = restricted(table.folds, self._seen, len(table.labels))
         self._judgment: Judgment | None = None
@@ -82,7 +82,7 @@ class Comparison:
             yield from (None for _ in pairs)
             return
         # A generator: a list would keep every fitted estimator in memory.
-        fits = ((self._make(*choice), fold) for choice, fold in pairs)
+        fits = ((self._unfitted(choice), fold) for choice, fold in pairs)
         results = []
         for result in fit_to_folds(fits, self._rows, self._labels, self.trust, n_jobs):
             results.append(result)
@@ -151,12 +151,20 @@ class Comparison:
             best._calibrate(chosen_fit.held_out.scores / fit.length, self._labels)
         else:
             best._calibrate(self._scores[choice], self._labels)
+        best.noise_rate_ = chosen.noise_rate  # of the whole table
         return best
 
     def _fit_to_all(self, choice: Choice) -> Any:
         if choice not in self._fitted:
-            self._fitted[choice] = fit_to_all(self._make(*choice), self._rows, self._labels)
+            self._fitted[choice] = self._fitted_to_all(choice)
         return self._fitted[choice]
+
+    def _fitted_to_all(self, choice: Choice) -> Any:
+        return fit_to_all(self._unfitted(choice), self._rows, self._labels)
+
+    def _unfitted(self, choice: Choice) -> Any:
+        sparsity, noise_rate = choice
+        return self._make(sparsity, self._rate_left(noise_rate))
 
     def _penalized_fits(self, fitted: Any) -> PenalizedFits:
         return PenalizedFits(fitted, self._rows, self._labels, self._folds, self._seen)

@@ -1,7 +1,8 @@
 """Disputed rows: equal features with different labels, so that one side must be wrong."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -27,39 +28,53 @@ class TrainingTable:
 
     Parameters
     ----------
-    rows, labels : n of them
-    folds : of these rows
-    copies : the rows of the user's table that they are; None if it is that table
+    whole_rows, whole_labels : of the user's table
+    folds : of the n rows that are looked at
+    copies : the rows of the user's table that these are; None if they are that table
     n_lost : number of further rows of the user's table that were left out
     n_wrong : number of rows left out that surely had a wrong label, each as often as it is copied
 
     Examples
     --------
-    >>> table = TrainingTable(np.zeros((90, 1)), np.repeat([0, 1], 45), [], n_lost=10, n_wrong=10)
-    >>> table.noise_rate_left(0.15), table.noise_rate_left(0.1)
-    (0.15, 0.02)
+    >>> table = TrainingTable(np.zeros((90, 1)), np.repeat([0, 1], 45), n_lost=10, n_wrong=9)
+    >>> [table.noise_rate_left(rate) for rate in (0.15, 0.1, 0.09)]
+    [0.15, 0.02, 0.0]
     """
 
-    rows: Rows
-    labels: Any
-    folds: Sequence[Fold]
+    whole_rows: Rows
+    whole_labels: Any
+    folds: Sequence[Fold] = ()
     copies: Copies | None = None
     n_lost: int = 0
     n_wrong: int = 0
 
-    def noise_rate_left(self, noise_rate: float) -> float:
-        """The noise rate of the rows that are still there: 2% if nearly all planted ones are gone.
+    @cached_property
+    def rows(self) -> Rows:
+        """(n, d), copied from the user's table once they are needed."""
+        if self.copies is None:
+            return self.whole_rows
+        return self.copies.table(self.whole_rows, self.whole_labels)[0]
 
-        A filter that looked for as many again would take clean rows.
-        """
-        n_planted = noise_rate * (len(self.labels) + self.n_wrong)
-        is_done = self.n_wrong >= NEARLY * n_planted > 0
-        return min(noise_rate, LEAST_NOISE_RATE) if is_done else noise_rate
+    @cached_property
+    def labels(self) -> Any:
+        """(n,)"""
+        return self.whole_labels[self.places]
 
     @property
     def places(self) -> NDArray[np.intp]:
         """(n,) the positions in the user's table."""
-        return np.arange(len(self.labels)) if self.copies is None else self.copies.places
+        return np.arange(len(self.whole_labels)) if self.copies is None else self.copies.places
+
+    def noise_rate_left(self, noise_rate: float) -> float:
+        """The noise rate of the rows that are still there.
+
+        If nearly all rows that can be planted are gone, it is 2%, and 0 if all are: a filter that
+        looked for as many again would take clean rows.
+        """
+        n_planted = noise_rate * (self.places.size + self.n_wrong)
+        if not self.n_wrong >= NEARLY * n_planted > 0:
+            return noise_rate
+        return 0.0 if self.n_wrong >= n_planted else min(noise_rate, LEAST_NOISE_RATE)
 
     def without(self, lost: NDArray[np.bool_], n_wrong: int = 0) -> Self | None:
         """The table without the rows that lost; None if the folds would be unusable.
@@ -67,14 +82,16 @@ class TrainingTable:
         `n_wrong` of them surely had a wrong label.
         """
         kept = np.flatnonzero(~lost)
-        labels = self.labels[kept]
         folds = renumbered(restricted(self.folds, kept, lost.size), kept)
-        if not are_usable(folds, labels):
+        if not are_usable(folds, self.labels[kept]):
             return None
-        copies = (self.copies or Copies.of_each(lost.size)).take(kept)
-        n_lost = self.n_lost + np.unique(self.places[lost]).size
-        n_wrong += self.n_wrong
-        return type(self)(self.rows[kept], labels, folds, copies, n_lost, n_wrong)
+        return replace(
+            self,
+            folds=folds,
+            copies=(self.copies or Copies.of_each(lost.size)).take(kept),
+            n_lost=self.n_lost + np.unique(self.places[lost]).size,
+            n_wrong=self.n_wrong + n_wrong,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,11 +229,11 @@ def settle(
 def _without_planted_copies(table: TrainingTable, noise_rate: float) -> TrainingTable:
     """The table without what `planted_copies` finds; a row of large weight is looked at once."""
     _, signs = check_two_classes(table.labels)
-    _, first, back = np.unique(table.places, return_index=True, return_inverse=True)
-    n_allowed = ALLOWED * noise_rate * first.size
-    if first.size == signs.size:
-        lost, surely = planted_copies(table.rows, signs, n_allowed)
-    else:
-        once = planted_copies(table.rows[first], signs[first], n_allowed)
-        lost, surely = once.lost[back], once.surely[back]
+    places, first, back = np.unique(table.places, return_index=True, return_inverse=True)
+    rows = table.whole_rows
+    if places.size < rows.shape[0]:
+        rows = rows[places]
+    groups = None if table.copies is None else table.copies.groups[first]
+    once = planted_copies(rows, signs[first], ALLOWED * noise_rate * places.size, groups)
+    lost, surely = once.lost[back], once.surely[back]
     return (table.without(lost, int(surely.sum())) if lost.any() else None) or table

@@ -75,7 +75,8 @@ class PenalizedFits:
         folds: Sequence[Fold],
         seen: NDArray[np.intp] | None = None,
     ) -> None:
-        self._settings, self._rows = Settings.of(fitted), rows
+        self._settings = replace(Settings.of(fitted), noise_rate=fitted.noise_rate_)
+        self._rows = rows
         _, self._signs = check_two_classes(labels)
         self._fitted = fitted
         given = self._settings.class_weight

@@ -187,24 +187,22 @@ class HalfspaceClassifier(FittedHalfspace):
         weights, copies = check_sample_weight(sample_weight, len(labels)), None
         if weights is not None or settings.final_fit != "hinge":  # only folds depend on the order
             copies = Copies.of(rows, labels, weights)
-        if copies is not None:
-            rows, labels = copies.table(rows, labels)
+        table = TrainingTable(rows, labels, copies=copies)
         self.estimated_noise_rate_ = None
         if self.noise_rate is None:
-            seen = X if copies is None else stored(rows)
-            self.estimated_noise_rate_ = NoiseRate.seen_by(self, seen, labels)
+            seen = X if copies is None else stored(table.rows)
+            self.estimated_noise_rate_ = NoiseRate.seen_by(self, seen, table.labels)
             settings = replace(settings, noise_rate=self.estimated_noise_rate_.to_withstand)
         report = FitReport(self, X, y)
         learn = partial(self._learn, observe=lambda learned: report.task_ended("phase", learned))
         if settings.final_fit == "hinge":
-            learn(rows, labels, settings)
-            self._calibrate(self._scores(rows), labels)
+            learn(table.rows, table.labels, settings)
+            self._calibrate(self._scores(table.rows), table.labels)
         else:
-            folds = usual_folds(labels, settings.seed, copies)
-            table = self._finish(TrainingTable(rows, labels, folds, copies), settings, learn)
-            labels, copies = table.labels, table.copies
-        self._warn_of_distrusted_classes(labels)
-        self._count_once(copies)
+            folds = usual_folds(table.labels, settings.seed, copies)
+            table = self._finish(replace(table, folds=folds), settings, learn)
+        self._warn_of_distrusted_classes(table.labels)
+        self._count_once(table.copies)
         report.fit_ended()
         return self
 
@@ -310,20 +308,20 @@ class HalfspaceClassifier(FittedHalfspace):
         Returns the table without the rows that lose a dispute.
         """
 
+        choice = self.sparsity, settings.noise_rate
+
         def make(_: Any, noise_rate: float) -> Any:
             return clone(self).set_params(noise_rate=noise_rate)
 
         def compare(table: TrainingTable) -> Comparison:
             left = table.noise_rate_left(settings.noise_rate)
             learn(table.rows, table.labels, replace(settings, noise_rate=left))
-            choices = [(self.sparsity, left)]
-            return Comparison(make, choices, table, settings.final_fit, fitted=self)
+            return Comparison(make, [choice], table, settings.final_fit, fitted=self)
 
         table, compared = settle(table, compare, settings.noise_rate)
         for _ in compared.fit_halfspaces(n_jobs=None):
             pass
         compared.fit_best(compared.path()[0])
-        self.noise_rate_ = settings.noise_rate
         return table
 
     def _take_penalized(self, fit: PenalizedFit) -> None:

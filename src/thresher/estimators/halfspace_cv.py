@@ -75,8 +75,7 @@ class HalfspaceClassifierCV(FittedHalfspace):
     Attributes
     ----------
     path_ : one `PathPoint` per choice
-    sparsity_, noise_rate_ : the chosen values; the noise rate is 2% if nearly all planted rows were
-        copies that are left out
+    sparsity_, noise_rate_ : the chosen values
     estimated_noise_rate_ : the `NoiseRate`, with an interval, if `noise_rates` is None; else None
     best_estimator_, best_ : the chosen `HalfspaceClassifier`, fitted to all rows (one object under
         two names)
@@ -147,20 +146,20 @@ class HalfspaceClassifierCV(FittedHalfspace):
         weights = check_sample_weight(sample_weight, len(labels))
         copies = Copies.of(rows, labels, weights)
         folds = make_folds(self.cv, rows, labels, settings.seed, copies)
-        if copies is not None:
-            rows, labels = copies.table(rows, labels)
+        table = TrainingTable(rows, labels, folds, copies)
         make = partial(self._make, random_state=settings.seed)
         self.estimated_noise_rate_, noise_rates = None, self.noise_rates
         if noise_rates is None:
-            self.estimated_noise_rate_ = NoiseRate.seen_by(make("auto", 0.0), stored(rows), labels)
+            seen = stored(table.rows), table.labels
+            self.estimated_noise_rate_ = NoiseRate.seen_by(make("auto", 0.0), *seen)
             noise_rates = (self.estimated_noise_rate_.to_withstand,)
         choices = self._choices(rows.shape[1], noise_rates)
         n_fits = 2 + len(choices) * (len(folds) if settings.final_fit != "penalized" else 0)
         with self._bar(n_fits) as move:
             report = FitReport(self, X, y, n_tasks=n_fits, move=move)
             table, compared = settle(
-                TrainingTable(rows, labels, folds, copies),
-                lambda table: Comparison(make, _left(choices, table), table, settings.final_fit),
+                table,
+                lambda table: Comparison(make, choices, table, settings.final_fit),
                 0.0 if settings.final_fit == "hinge" else max(rate for _, rate in choices),
             )
             report.task_ended("fit for trust")
@@ -204,7 +203,8 @@ class HalfspaceClassifierCV(FittedHalfspace):
         """Take over the fitted attributes of the chosen estimator, and complete it."""
         best._warn_of_distrusted_classes(labels)
         best._count_once(copies)
-        self.sparsity_, self.noise_rate_ = best.sparsity, best.noise_rate
+        self.sparsity_, self.noise_rate_ = best.sparsity, best.noise_rate_
+        best.noise_rate = best.noise_rate_
         given = best.get_params(deep=False)
         self.__dict__.update({name: v for name, v in vars(best).items() if name not in given})
         best.n_features_in_ = self.n_features_in_
@@ -216,13 +216,6 @@ class HalfspaceClassifierCV(FittedHalfspace):
         """The chosen model without the estimator around it, for `save_model`."""
         check_is_fitted(self)
         return self.best_estimator_.to_model()
-
-
-def _left(choices: Sequence[Choice], table: TrainingTable) -> list[Choice]:
-    """The choices with the noise rates that are left in a table, each once."""
-    return list(
-        dict.fromkeys((sparsity, table.noise_rate_left(rate)) for sparsity, rate in choices)
-    )
 
 
 def _is_auto(value: Any) -> bool:

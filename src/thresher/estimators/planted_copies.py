@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from thresher.arrays import DeviceRows
 from thresher.estimators.columns import ColumnScaling
-from thresher.estimators.copies import numbers_of_equal_rows
 from thresher.estimators.penalized import l2_support_vectors, with_short_indices
 from thresher.estimators.screening import REACH, UNDEFENDED_C
 from thresher.estimators.shared_entries import SharedEntries
@@ -26,7 +25,7 @@ SURE = 0.5  # times the median size of a score: a label with less support is lef
 LARGEST_SET = 0.02  # share of the rows: as many equal rows with one label may count
 USUAL_SETS = 6  # times the size of the median row's set, if that is more
 
-Numbers = NDArray[np.intp]  # equal rows have the same one
+Groups = NDArray[np.intp]  # equal rows with equal labels have the same number
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
@@ -38,7 +37,7 @@ def can_be_planted(lost: NDArray[np.bool_], signs: FloatArray, n_allowed: float)
 
 
 def contradicting_pairs(
-    rows: Rows, signs: FloatArray, n_allowed: float, numbers: Numbers | None = None
+    rows: Rows, signs: FloatArray, n_allowed: float, groups: Groups | None = None
 ) -> Pairs:
     """The pairs of rows with different labels that share most of the information in either.
 
@@ -51,7 +50,7 @@ def contradicting_pairs(
     ----------
     rows, signs : of the table
     n_allowed : number of rows that can be planted
-    numbers : (n,) equal rows have the same number; None if no two are equal
+    groups : (n,) equal rows with equal labels have the same number; None if there are none
 
     Returns
     -------
@@ -68,13 +67,13 @@ def contradicting_pairs(
     >>> contradicting_pairs(rows, signs, n_allowed=4.0)[0].size
     0
     """
-    numbers = np.arange(signs.size) if numbers is None else numbers
+    groups = np.arange(signs.size) if groups is None else groups
     entries, everyone = SharedEntries.of(rows), np.ones(signs.size, dtype=np.bool_)
     agrees, found = np.zeros_like(everyone), [(np.zeros(0, dtype=np.intp),) * 2]
     for one, other, shared in entries.pairs(everyone, everyone):
         information = np.minimum(entries.information[one], entries.information[other])
         is_near, is_same = shared >= SHARED * information, signs[one] == signs[other]
-        agrees[one[is_near & is_same & (numbers[one] != numbers[other])]] = True
+        agrees[one[is_near & is_same & (groups[one] != groups[other])]] = True
         is_pair = is_near & (signs[one] > signs[other])
         found.append((one[is_pair], other[is_pair]))
     if agrees.sum() > MOST_AGREEING * n_allowed:
@@ -92,7 +91,9 @@ class PlantedCopies(NamedTuple):
     surely: NDArray[np.bool_]
 
 
-def planted_copies(rows: Rows, signs: FloatArray, n_allowed: float) -> PlantedCopies:
+def planted_copies(
+    rows: Rows, signs: FloatArray, n_allowed: float, groups: Groups | None = None
+) -> PlantedCopies:
     """Near copies and crowds with labels that a model of the other rows does not confirm.
 
     Of a pair of near copies, the row with the label that the model contradicts is left out; both
@@ -105,6 +106,7 @@ def planted_copies(rows: Rows, signs: FloatArray, n_allowed: float) -> PlantedCo
     ----------
     rows, signs : of the table
     n_allowed : number of rows that can be planted
+    groups : (n,) equal rows with equal labels have the same number; None if there are none
 
     Examples
     --------
@@ -120,9 +122,8 @@ def planted_copies(rows: Rows, signs: FloatArray, n_allowed: float) -> PlantedCo
     none = PlantedCopies(*np.zeros((2, signs.size), dtype=np.bool_))
     if n_allowed < 1 or isinstance(rows, DeviceRows):
         return none
-    numbers = numbers_of_equal_rows(rows)
-    pairs = contradicting_pairs(rows, signs, n_allowed, numbers)
-    is_crowded = np.zeros_like(none.lost) if numbers is None else crowds(numbers, signs)
+    pairs = contradicting_pairs(rows, signs, n_allowed, groups)
+    is_crowded = np.zeros_like(none.lost) if groups is None else crowds(groups)
     is_suspect = is_crowded.copy()
     is_suspect[np.concatenate(pairs)] = True
     n_known = min(int((signs[~is_suspect] == sign).sum()) for sign in (-1.0, 1.0))
@@ -137,7 +138,7 @@ def planted_copies(rows: Rows, signs: FloatArray, n_allowed: float) -> PlantedCo
     return PlantedCopies(lost, is_suspect & (margins < -sure)) if is_likely else none
 
 
-def crowds(numbers: Numbers, signs: FloatArray) -> NDArray[np.bool_]:
+def crowds(groups: Groups) -> NDArray[np.bool_]:
     """The rows that very many rows equal, with the same label.
 
     A single point can otherwise outweigh many rows. Where most rows are repeated, a crowd is larger
@@ -145,16 +146,15 @@ def crowds(numbers: Numbers, signs: FloatArray) -> NDArray[np.bool_]:
 
     Examples
     --------
-    >>> numbers = np.append(np.arange(95), np.zeros(5, dtype=int))
-    >>> crowds(numbers, np.repeat([1.0, -1.0], [98, 2])).any()
+    >>> groups = np.append(np.arange(96), np.zeros(2, dtype=int))
+    >>> crowds(groups).any()
     np.False_
-    >>> np.flatnonzero(crowds(np.append(numbers, numbers[-4:]), np.ones(104)))
-    array([  0,  95,  96,  97,  98,  99, 100, 101, 102, 103])
+    >>> np.flatnonzero(crowds(np.append(groups, np.zeros(5, dtype=int))))
+    array([  0,  96,  97,  98,  99, 100, 101, 102])
     """
-    sets = 2 * numbers + (signs > 0)
-    sizes = np.bincount(sets)[sets]
+    sizes = np.bincount(groups)[groups]
     is_crowd: NDArray[np.bool_] = sizes > max(
-        LARGEST_SET * signs.size, USUAL_SETS * float(np.median(sizes))
+        LARGEST_SET * groups.size, USUAL_SETS * float(np.median(sizes))
     )
     return is_crowd
 
