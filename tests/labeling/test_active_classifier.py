@@ -166,6 +166,64 @@ def test_an_initial_label_can_be_corrected() -> None:
     assert learner._transcript.answers.by_row == {0: "no", 1: "yes"}
 
 
+FRAME = pd.DataFrame(X, index=[f"mail {i}" for i in range(len(X))])
+KNOWN = pd.Series(LABELS, index=FRAME.index)
+
+
+@pytest.mark.parametrize("kind", ["series", "dict", "part of a series", "part of a dict"])
+def test_labels_with_ids_of_their_own_go_by_these(kind: str) -> None:
+    learner = learner_of(FRAME)
+    asked = learner.ask().ids
+    asked = asked[:4] if kind.startswith("part") else asked
+    in_pool_order = KNOWN[KNOWN.index.isin(asked)]
+    learner.tell(in_pool_order.to_dict() if kind.endswith("dict") else in_pool_order)
+    answers = learner._transcript.answers.by_row
+    assert len(answers) == len(asked)
+    assert all(label == LABELS[row] for row, label in answers.items())
+
+
+def test_a_series_goes_by_row_numbers_only_if_it_has_those_of_the_question() -> None:
+    learner, labels = learner_of(), pd.Series(LABELS)
+    asked = learner.ask().ids
+    learner.tell(labels[labels.index.isin(asked)])
+    others = labels[learner.ask().ids]
+    learner.tell(others.set_axis([f"line {i}" for i in range(len(others))]))
+    answers = learner._transcript.answers.by_row
+    assert len(answers) == 20
+    assert all(label == LABELS[row] for row, label in answers.items())
+
+
+def test_a_series_can_be_told_for_some_ids() -> None:
+    learner = learner_of(FRAME)
+    asked = learner.ask().ids[:3]
+    learner.tell(KNOWN[asked][::-1], ids=asked)
+    learner.tell(pd.Series([None, None]), ids=asked[:2])
+    answers = learner._transcript.answers.by_row
+    rows = learner._pool.positions(asked)
+    assert [answers[row] for row in rows] == [None, None, LABELS[rows[2]]]
+
+
+@pytest.mark.parametrize("ids", [pd.date_range("2026-01-01", periods=120), np.arange(120) + 0.5])
+def test_one_id_can_be_of_any_type(ids: Any) -> None:
+    learner = learner_of(FRAME.set_axis(ids))
+    learner.tell("yes", ids=learner.ask().ids[0])
+    assert learner.n_labels_ == 1
+
+
+def test_one_id_can_be_that_of_several_levels() -> None:
+    learner = learner_of(FRAME.set_axis(pd.MultiIndex.from_product([range(12), range(10)])))
+    learner.tell("yes", ids=learner.ask().ids[0])
+    assert learner.n_labels_ == 1
+
+
+def test_a_score_needs_the_labels_of_the_model() -> None:
+    learner = finish(learner_of(), LABELS)
+    with pytest.raises(ValueError, match="labels 'no' and 'yes', got 0"):
+        learner.score(X, np.zeros(len(X), dtype=int))
+    with pytest.raises(ValueError, match="one label for each row"):
+        learner.score(X, LABELS[1:])
+
+
 # -- misuse --------------------------------------------------------------------------------------
 
 
@@ -180,6 +238,9 @@ def test_an_initial_label_can_be_corrected() -> None:
         (["a", 1], "two", TypeError, "one type"),
         ([b"a"], "one", TypeError, r"labels\[0\] is b'a'"),
         ([float("inf")], "one", TypeError, r"labels\[0\] is inf"),
+        ({"yes", "no"}, "two", TypeError, "in the order of the rows"),
+        ({0: "yes", 1: "no"}, "two", ValueError, "pass labels alone"),
+        ({10**6: "yes"}, None, ValueError, "labels go by their own ids"),
     ],
 )
 def test_a_bad_answer_changes_nothing(labels: Any, ids: Any, error: Any, words: str) -> None:
@@ -190,6 +251,14 @@ def test_a_bad_answer_changes_nothing(labels: Any, ids: Any, error: Any, words: 
     with pytest.raises(error, match=words):
         learner.tell(labels, ids=ids)
     assert learner.ask().ids.tolist() == asked.tolist()
+    assert learner.n_labels_ == 0
+
+
+def test_a_series_of_other_ids_is_refused() -> None:
+    learner = learner_of(FRAME)
+    learner.ask()
+    with pytest.raises(ValueError, match=r"no row with the id 0 .*pass a list"):
+        learner.tell(pd.Series(LABELS[:10]))
     assert learner.n_labels_ == 0
 
 

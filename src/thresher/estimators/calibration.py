@@ -71,8 +71,9 @@ def check_slope(slope: float | None) -> float:
     """The slope of a model, or an error that says why there is none."""
     if slope is None:
         raise ValueError(
-            "this model has no probabilities: it was saved by an earlier version, or its fit is "
-            "not over. Fit it again, or use decision_function"
+            "this model has no probabilities: it was saved by an earlier version, its fit is not "
+            "over, or it was made without them. Fit it again, call to_model with "
+            "with_probabilities=True where that is offered, or use decision_function"
         )
     return slope
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from thresher.errors import DoubtfulLabels, LearningStopped, warn_caller
 from thresher.estimators.model import HalfspaceModel
-from thresher.labeling.answers import plain_labels
+from thresher.labeling.answers import ids_and_labels, plain_labels
 from thresher.labeling.capture import N_FIRST
 from thresher.labeling.fitting import Fitting
 from thresher.labeling.judging import ErrorEstimate, LabeledSample
@@ -25,6 +25,7 @@ from thresher.labeling.scaled_pool import ScaledPool
 from thresher.labeling.transcript import Batch, Transcript
 from thresher.labeling.trust import LEAST_TRUST, trust_in_labeled, trust_in_pool
 from thresher.validation import FloatArray, seed_from
+from thresher.wording import one_line
 
 N_STEADY = 3  # batches that must change almost no prediction
 STEADY = 0.002  # share of the predictions that may change
@@ -53,10 +54,13 @@ class ActiveClassifier:
     label_budget : largest number of labels to ask for. The order of the questions does not depend
         on it: a run that is restored with a larger budget goes on where it ended
     target_error : stop when the upper end of the estimated error's interval is at most this, after
-        50 labels at the earliest
+        50 labels at the earliest. It takes about 3.7/target_error random labels even if no
+        prediction is wrong, so think of a larger `audit_fraction`
     initial_labels : labels that are known already: a dict from ids to labels, a pandas series, or
-        one label for each row of the pool, None where it is unknown. They cost nothing
-    audit_fraction : least share of random questions, the first ones included; 0 for none
+        one label for each row of the pool, None where it is unknown. They cost nothing, replace the
+        first random questions, and do not count in `error_estimate_`
+    audit_fraction : least share of random questions, the first ones included; 0 for none but the
+        first ones
     random_state : integer seed, Generator, RandomState or None
 
     Attributes
@@ -125,11 +129,8 @@ class ActiveClassifier:
             self._take_initial(initial_labels)
 
     def _take_initial(self, labels: Any) -> None:
-        if hasattr(labels, "iloc") and hasattr(labels, "index"):  # a pandas series
-            labels = dict(zip(labels.index, labels))
-        rows = list(range(self._pool.n_rows))
-        if isinstance(labels, Mapping):
-            rows, labels = self._pool.positions(labels), list(labels.values())
+        ids, labels = ids_and_labels(labels)
+        rows = list(range(self._pool.n_rows)) if ids is None else self._pool.positions(ids)
         values = plain_labels(labels, len(rows), self._transcript.answers.kept)
         known = {row: value for row, value in zip(rows, values) if value is not None}
         self._transcript.answers.update(known)
@@ -156,7 +157,9 @@ class ActiveClassifier:
 
         Parameters
         ----------
-        labels : one for each row, of any two kinds (strings, numbers, booleans); None skips a row
+        labels : one for each row, of any two kinds (strings, numbers, booleans); None or NaN skips
+            a row. In the order of the rows, or a dict from ids to labels. A pandas series goes by
+            its index, if the pool has one or if that has the ids of these rows
         ids : which rows they belong to, one id or several in any order. A row that has an answer
             gets the new one. By default, the rows of the last question that are still without one
 
@@ -166,16 +169,32 @@ class ActiveClassifier:
             number of labels. Then nothing is recorded
         """
         answers = self._transcript.answers
-        rows = self._open_rows() if ids is None else self._asked_rows(ids)
-        if ids is None and not rows:
-            raise LearningStopped("there is no question to answer: call ask first, or pass ids")
+        rows, labels = self._rows_and_labels(labels, ids)
         values = plain_labels(labels, len(rows), answers.kept)
         answers.update(dict(zip(rows, values)))
         self._learned, self.stop_reason_ = None, None
 
+    def _rows_and_labels(self, given: Any, ids: Any) -> tuple[list[int], Any]:
+        """Positions in the pool, and the label of each in that order."""
+        own_ids, labels = ids_and_labels(given)
+        rows = self._open_rows() if ids is None else self._asked_rows(ids)
+        if own_ids is not None and set(own_ids) == set(self._pool.ids[rows].tolist()):
+            return self._asked_rows(own_ids), labels
+        is_dict, kept = isinstance(given, Mapping), self._transcript.answers.kept
+        if is_dict and ids is not None:
+            raise ValueError(f"labels and ids have different ids: pass labels alone; {kept}")
+        if is_dict or (own_ids is not None and ids is None and self._pool.has_index):
+            try:
+                return self._asked_rows(own_ids), labels
+            except ValueError as error:
+                hint = "labels go by their own ids; for the order of the question, pass a list"
+                raise ValueError(f"{error} ({hint}; {kept})") from None
+        if ids is None and not rows:
+            raise LearningStopped("there is no question to answer: call ask first, or pass ids")
+        return rows, labels
+
     def _asked_rows(self, ids: Any) -> list[int]:
-        is_one = isinstance(ids, (str, int, np.integer))
-        rows = self._pool.positions([ids] if is_one else ids)
+        rows = self._pool.positions(self._pool.listed(ids))
         asked = {*self._transcript.asked(), *self._transcript.initial}
         for row in rows:
             if row not in asked:
@@ -189,7 +208,10 @@ class ActiveClassifier:
         return pending if budget is None else pending[: max(0, budget - self.n_labels_)]
 
     def next_batch(self) -> Batch:
-        """The rows to ask about next, whether earlier ones are answered or not; none at the end."""
+        """The rows to ask about next, whatever the budget and whether earlier ones are answered.
+
+        None are left at the end of the pool; see `reason_to_stop` for other reasons to stop.
+        """
         size, share = self._parameters.batch_size, self._parameters.audit_fraction
         fitting = Fitting(noise_rate=self._parameters.noise_rate)
         trust, is_copy = self.row_weights_, self._is_copy
@@ -321,7 +343,15 @@ class ActiveClassifier:
 
     def score(self, X: Any, y: Any) -> float:
         """The share of rows whose label is predicted."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
+        predicted, labels = self.predict(X), np.asarray(y)
+        if labels.shape != predicted.shape:
+            shapes = f"{predicted.shape}, got {labels.shape}"
+            raise ValueError(f"y must have one label for each row of X: shape {shapes}")
+        if labels.size and not set(labels.tolist()) & set(self._model.classes):
+            first, second = self._model.classes
+            got = one_line(repr(labels.tolist()[0]))
+            raise ValueError(f"y must have the labels {first!r} and {second!r}, got {got}")
+        return float(np.mean(predicted == labels))
 
     @property
     def classes_(self) -> NDArray[Any]:

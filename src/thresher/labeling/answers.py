@@ -1,7 +1,7 @@
 """The answers to questions: labels of two kinds, rows skipped, and corrections."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,6 +73,21 @@ class Answers:
             )
 
 
+def ids_and_labels(labels: Any) -> tuple[list[Any] | None, Any]:
+    """The ids that labels come with, and the labels: those of a dict or a pandas series, else None.
+
+    Examples
+    --------
+    >>> ids_and_labels({"a": 1, "b": 0}), ids_and_labels([1, 0])
+    ((['a', 'b'], [1, 0]), (None, [1, 0]))
+    """
+    if isinstance(labels, Mapping):
+        return list(labels), list(labels.values())
+    if hasattr(labels, "iloc") and hasattr(labels, "index"):
+        return list(labels.index), list(labels)
+    return None, labels
+
+
 def plain_labels(values: Any, n_rows: int, kept: str) -> list[Label | None]:
     """One label or None for each row, as plain Python values.
 
@@ -81,6 +96,8 @@ def plain_labels(values: Any, n_rows: int, kept: str) -> list[Label | None]:
     >>> plain_labels(np.array([1.0, np.nan]), 2, kept="")
     [1.0, None]
     """
+    if isinstance(values, Set):
+        raise TypeError(f"labels must be in the order of the rows, got a set; {kept}")
     try:
         listed = [values] if isinstance(values, (str, bytes)) else list(values)
     except TypeError:

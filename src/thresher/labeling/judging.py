@@ -17,6 +17,7 @@ Places = NDArray[np.intp]
 
 LEVEL = 0.95  # of the interval
 N_FOLDS = 5  # of the random labels
+LONGER = 0.2  # times its length: by as much, an interval may be longer to allow for planted rows
 DOUBT = 0.01  # level of the sign test for an alarm
 SLOPES = (1e-3, 1e3)  # of probabilities
 
@@ -34,6 +35,20 @@ class ErrorEstimate(NamedTuple):
     estimate: float
     low: float
     high: float
+
+    def allowing_for(self, noise_rate: float) -> Self:
+        """With a lower end for the case that wrong labels are those of planted rows.
+
+        They count as errors of the model, and new rows have none of them.
+
+        Examples
+        --------
+        >>> estimate = exact_interval(n_wrong=5, n_labels=20)
+        >>> [round(end, 3) for end in estimate.allowing_for(0.05)]
+        [0.25, 0.037, 0.491]
+        """
+        most = LONGER * (self.high - self.low)
+        return self._replace(low=max(0.0, self.low - min(noise_rate, most)))
 
 
 def exact_interval(n_wrong: int, n_labels: int) -> ErrorEstimate:
@@ -90,12 +105,13 @@ class LabeledSample:
         """The error of the model on random rows, each judged by a fit without it.
 
         The random rows are split into five parts. Those of one part are judged by the model that
-        all other labels give, so that no row enters the fit that it judges.
+        all other labels give, so that no row enters the fit that it judges. The interval is that of
+        Clopper and Pearson; its lower end allows for planted rows among the random ones.
         """
         n_wrong = 0
         for held_out in self._parts_of_random():
             n_wrong += int(self.take(held_out)._is_wrong(self.without(held_out), fitting).sum())
-        return exact_interval(n_wrong, len(self.random))
+        return exact_interval(n_wrong, len(self.random)).allowing_for(fitting.noise_rate)
 
     def _parts_of_random(self) -> list[Places]:
         random = np.asarray(self.random, dtype=np.intp)

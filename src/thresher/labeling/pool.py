@@ -84,6 +84,11 @@ class FinitePool:
         n_rows, n_features = map(int, self.rows.shape)
         return {"n_rows": n_rows, "n_features": n_features, "checksum": checksum(self.rows)}
 
+    @property
+    def has_index(self) -> bool:
+        """Whether the ids are labels that the user gave, and not row numbers."""
+        return hasattr(self.table, "iloc")
+
     @cached_property
     def _position_of(self) -> dict[Any, int]:
         return {one: position for position, one in enumerate(self.ids.tolist())}
@@ -97,10 +102,7 @@ class FinitePool:
         """
         found: list[int] = []
         for one in ids:
-            try:
-                position = self._position_of.get(_plain(one))
-            except TypeError:  # not hashable
-                position = None
+            position = self._position(one)
             if position is None:
                 raise ValueError(f"the pool has no row with the id {one_line(repr(one))}")
             found.append(position)
@@ -109,6 +111,24 @@ class FinitePool:
             raise ValueError(f"id {self.name_of(repeated)} is given twice")
         return found
 
+    def listed(self, ids: Any) -> list[Any]:
+        """Ids as a list: of one id, whatever its type, or of several.
+
+        Examples
+        --------
+        >>> pool = FinitePool.of([[1.0, 2.0], [3.0, 4.0]])
+        >>> pool.listed(1), pool.listed(np.array([1, 0])), pool.listed("x")
+        ([1], [np.int64(1), np.int64(0)], ['x'])
+        """
+        is_one = isinstance(ids, str) or not np.iterable(ids) or self._position(ids) is not None
+        return [ids] if is_one else list(ids)
+
+    def _position(self, one: Any) -> int | None:
+        try:
+            return self._position_of.get(_plain(one))
+        except TypeError:  # not hashable
+            return None
+
     def name_of(self, position: int) -> str:
         """The id of a row, as it stands in messages."""
         return one_line(repr(_plain(self.ids[position])))
@@ -116,7 +136,7 @@ class FinitePool:
     def question(self, positions: Iterable[int]) -> Question:
         """The rows at these positions, as they were given."""
         places = np.fromiter(positions, dtype=np.intp)
-        if hasattr(self.table, "iloc"):
+        if self.has_index:
             return Question(self.ids[places], self.table.iloc[places])
         is_frame = hasattr(self.table, "columns")
         return Question(self.ids[places], (self.table if is_frame else self.rows)[places])
