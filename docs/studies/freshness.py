@@ -11,11 +11,7 @@ from cells import HERE, markdown, read_rows
 from thresher.experiments.sources import EVERY_SOURCE, source_digest
 
 COPIES = "before near copies of rows were left out"
-QUESTIONS = "before near copies were asked about late, and captured models mended"
-STALE = {
-    **dict.fromkeys(("audit", "harm", "harm-bars", "real"), COPIES),
-    **dict.fromkeys(("pools-audit", "pools-peers"), QUESTIONS),
-}  # the reason by the name of a file
+STALE = dict.fromkeys(("audit", "harm", "harm-bars", "real"), COPIES)  # the reason by file
 
 
 def is_current(name: str) -> bool:

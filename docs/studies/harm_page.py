@@ -134,7 +134,7 @@ def losses(cells: Sequence[Row], bars: Sequence[Row]) -> Iterator[str]:
     missed = [bar for bar in bars if bar["kept"] == "NO"]
     if missed:
         asked = f"{len(bars)} [values that were asked for](#what-was-asked-for)"
-        yield f"{len(missed)} of {asked} are missed."
+        yield f"{len(missed)} of {asked} {'is' if len(missed) == 1 else 'are'} missed."
     unknown = dict.fromkeys(bar["table"] for bar in bars if bar["kept"] == "not measured")
     if unknown:
         yield f"Not all that was asked for was measured on {', '.join(unknown)}."

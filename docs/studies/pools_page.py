@@ -52,7 +52,7 @@ of rows near the boundary with the wrong label (jittered; of both classes, or of
 where a margin learner will ask next, and wrong labels of half of the first questions. Errors are
 test errors in percent; differences in points, negative where `ActiveClassifier` is better, with two
 standard errors over the splits. `python -m benchmarks.pools --data-dir DIR --out records.jsonl`
-repeats the measurement in about three hours of CPU time, and goes on where it was stopped."""
+repeats the measurement in about two hours of CPU time, and goes on where it was stopped."""
 ATTACKED = """\
 The mean over the attacks that were measured for all methods of the line."""
 AUDIT = """\
@@ -114,7 +114,7 @@ def losses(cells: Sequence[Row], bars: Sequence[Row]) -> Iterator[str]:
     if missed:
         which = "; ".join(f"*{bar['table']}*, {bar['what']}" for bar in missed)
         count = f"{len(missed)} of {len(bars)} [values asked for](#what-was-asked-for)"
-        yield f"{count} are missed: {which}."
+        yield f"{count} {'is' if len(missed) == 1 else 'are'} missed: {which}."
     yield from _worst_attack(cells)
     yield from _missing(cells)
 
