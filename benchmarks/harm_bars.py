@@ -24,6 +24,7 @@ import pandas as pd
 
 from benchmarks.harm import UNDEFENDED
 from benchmarks.harm_tables import ENRON
+from benchmarks.wide_tables import MOST_TIMES, WIDE
 from thresher.experiments.arena.run import latest_records, read_records
 from thresher.experiments.spec import NO_ADVERSARY, THRESHER
 
@@ -42,8 +43,6 @@ FOREST, TRUSTED_FOREST = "forest", "trusted-forest"
 FOREST_TABLES = ("spambase", "cina", "mnist_1v7")
 FLIPS = {0.0: 1.0, 1.0: 3.0}  # points above the clean forest, by strength of the label flips
 WORSE_THAN_FOREST = 0.5
-WIDE = ("reuters_earn_v_acq", "movie_reviews", "rcv1_small", "microarray_singh")
-MOST_TIMES = 10.0
 ENRON_LIMITS = {1.0: 6.6, 3.0: 8.0}
 
 

@@ -230,6 +230,18 @@ def size_of_second_question(kind: type) -> int:
     return len(learner.ask().ids)
 
 
+def repeats_in_ten_questions(batch_size: int) -> bool:
+    """Whether a row is asked about twice among ten that are asked about one after the other."""
+    rows = np.repeat(np.random.default_rng(0).standard_normal((100, 4)), 8, axis=0)
+    settings = {"noise_rate": 0.1, "audit_fraction": 0.0, "random_state": 0}
+    learner = ActiveClassifier(rows, batch_size=batch_size, label_budget=30, **settings)
+    asked: list[int] = []
+    while (question := learner.ask()) is not None:
+        asked += question.ids.tolist()
+        learner.tell(rows[question.ids, 0] > 0)
+    return np.unique(np.array(asked[20:]) // 8).size < 10
+
+
 def near_copies_asked_about(noise_rate: float) -> int:
     """How many of the first 50 questions are about rows that were made from others."""
     rng = np.random.default_rng(0)
@@ -372,6 +384,7 @@ SWITCHED: dict[tuple[str, str], Callable[[], tuple[object, object]]] = {
     ("use", "Questioner"): lambda: tuple(
         map(size_of_second_question, (ActiveClassifier, ActiveLearner))
     ),
+    ("batch_size", "repeats_last"): lambda: tuple(map(repeats_in_ten_questions, (10, 1))),
     ("noise_rate", "near_copies"): lambda: tuple(map(near_copies_asked_about, (0.1, 0.0))),
     ("noise_rate", "most_contradicted"): lambda: tuple(map(weight_of_a_wrong_column, (0.1, 0.0))),
     ("label_aware", "WeakModels"): lambda: tuple(map(trust_of_flipped_rows, (True, False))),

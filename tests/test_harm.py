@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from benchmarks import harm, harm_tables
+from benchmarks import harm, harm_tables, wide_tables
 from benchmarks.harm import Fit, Limits, Selection
 from benchmarks.harm_bars import load
 from benchmarks.harm_tables import ENRON, STRENGTHS, TABLES, split_of
@@ -207,3 +207,27 @@ def test_fits_run_in_processes(tmp_path: Path, folder: str) -> None:
     options += ["--attacks", "none", "trust-keeping", "--methods", "forest", "l1-logistic"]
     assert harm.main([*options, "--jobs", "2"]) == 0
     assert load(out)["status"].tolist() == ["finished"] * 6
+
+
+# -- what a fit costs ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("most_times", "code"), [(1e9, 0), (0.0, 1)])
+def test_the_cost_of_wide_tables_is_shown_and_judged(
+    most_times: float,
+    code: int,
+    folder: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(wide_tables, "in_a_process", wide_tables.cost_of)
+    monkeypatch.setattr(wide_tables, "MEGABYTES", 1e9)  # the process of the tests is large
+    monkeypatch.setattr(wide_tables, "MOST_TIMES", most_times)
+    assert wide_tables.main(["--data-dir", folder, "--tables", "tiny", "sparse"]) == code
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in shown] == ["table", "tiny", "sparse"]
+    assert all(line.endswith("NO" if code else "yes") for line in shown[1:])
+
+
+def test_the_size_of_a_sparse_table_counts_its_entries() -> None:
+    assert wide_tables.megabytes_of(sp.csr_array(np.eye(1000))) == pytest.approx(0.016, rel=0.01)

@@ -275,6 +275,14 @@ def test_a_row_that_was_not_asked_about_is_refused() -> None:
         learner.tell(["yes"], ids=[unasked])
 
 
+def test_the_newest_class_is_the_one_that_is_named_as_new() -> None:
+    learner = learner_of()
+    asked = learner.ask().ids
+    learner.tell(["yes", "no", "yes"], ids=asked[:3])
+    with pytest.raises(ValueError, match="got 'maybe' besides 'yes' and 'no'"):
+        learner.tell("maybe", ids=asked[0])
+
+
 def test_a_mistyped_class_can_be_corrected() -> None:
     learner = learner_of()
     asked = learner.ask().ids

@@ -39,9 +39,9 @@ class ActiveClassifier:
     Call `ask` for rows and `tell` their labels until `ask` returns None. Rows that stand out in the
     pool (Algorithm 2) are not asked about, and near copies of other rows late. The first questions
     are random; then come the rows that the current model is least sure of, and a share of random
-    ones, on which the model's error is estimated. If these have far more of a class than the model
-    predicts, more of the next questions are random. Columns are scaled by medians and clipped, and
-    there is an intercept.
+    ones, on which the model's error is estimated. A batch has only one of several rows that hardly
+    differ. If the random labels have far more of a class than the model predicts, more of the next
+    questions are random. Columns are scaled by medians and clipped, and there is an intercept.
 
     Parameters
     ----------

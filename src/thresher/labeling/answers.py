@@ -31,7 +31,9 @@ class Answers:
     def update(self, answers: Mapping[int, Label | None]) -> None:
         """Record answers; if that made a third class, raise `ValueError` and record nothing."""
         after = {**self.by_row, **answers}
-        classes = _distinct(after.values())
+        kept = set(after.values())
+        in_order = _distinct([*self.by_row.values(), *answers.values()])
+        classes = [label for label in in_order if label in kept]  # the newest is the last
         if len({type(label) for label in classes}) > 1:
             shown = ", ".join(repr(label) for label in classes)
             raise TypeError(f"labels must be of one type, got {shown}; {self.kept}")
@@ -69,7 +71,8 @@ class Answers:
         if len(classes) < 2:
             said = f"every label so far is {classes[0]!r}" if classes else "there is no label yet"
             raise LearningStopped(
-                f"there is no model: {said}. Answer more questions (ask, tell); {self.kept}"
+                f"there is no model: {said}. Answer more questions (ask, tell). If the budget is "
+                f"spent, save the run and restore it with a larger one; {self.kept}"
             )
 
 

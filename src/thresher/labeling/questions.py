@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from thresher.labeling.capture import N_FIRST, fit_to_pool
 from thresher.labeling.fitting import Fitting
 from thresher.labeling.judging import LabeledSample
+from thresher.labeling.repeats import repeats_last
 from thresher.labeling.scaled_pool import ScaledPool
 from thresher.labeling.transcript import Batch, Transcript
 from thresher.labeling.trust import LEAST_TRUST, trust_in_labeled
@@ -110,7 +111,7 @@ class Questioner:
         order = np.argsort(np.abs(scores), kind="stable")
         if (rare := _rare_class(signs)) is not None:
             order = _in_turn(np.argsort(-rare * scores, kind="stable"), order)
-        chosen = candidates[order[: n_rows - n_random]]
+        chosen = repeats_last(self.pool, candidates[order], n_rows - n_random, self.is_copy)
         drawn = rng.permutation(np.setdiff1d(trusted, chosen))[:n_random]
         is_random = (False,) * chosen.size + (True,) * drawn.size
         return Batch((*chosen.tolist(), *drawn.tolist()), is_random)

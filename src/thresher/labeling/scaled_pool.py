@@ -71,9 +71,21 @@ class ScaledPool:
         Without it, the rows that a model is least sure of would be the shortest: almost empty ones.
         The longest fifth have the length of the next: planted rows are often long.
         """
-        squares = self.rows.multiply(self.rows) if is_sparse(self.rows) else np.square(self.rows)
-        lengths = np.sqrt(1.0 + np.asarray(squares.sum(axis=1)).ravel())
+        lengths = np.sqrt(1.0 + self.squared_lengths)
         return np.minimum(lengths, np.quantile(lengths, USUAL))
+
+    @cached_property
+    def squared_lengths(self) -> FloatArray:
+        """‖z‖² of each row."""
+        squares = self.rows.multiply(self.rows) if is_sparse(self.rows) else np.square(self.rows)
+        return np.asarray(squares.sum(axis=1)).ravel()
+
+    def squared_distances(self, some: Places, others: Places) -> FloatArray:
+        """‖z − z'‖² of some rows to others, but for rounding."""
+        products = self.rows[some] @ self.rows[others].T
+        dense = products.toarray() if is_sparse(products) else products
+        lengths = self.squared_lengths
+        return np.asarray(lengths[some][:, np.newaxis] + lengths[others] - 2 * dense)
 
     def in_clipped_columns(self, coef: FloatArray, offset: float) -> tuple[FloatArray, float]:
         """The same halfspace in the columns before they were centered: weights and offset."""
