@@ -385,7 +385,7 @@ SWITCHED: dict[tuple[str, str], Callable[[], tuple[object, object]]] = {
         map(size_of_second_question, (ActiveClassifier, ActiveLearner))
     ),
     ("batch_size", "repeats_last"): lambda: tuple(map(repeats_in_ten_questions, (10, 1))),
-    ("noise_rate", "near_copies"): lambda: tuple(map(near_copies_asked_about, (0.1, 0.0))),
+    ("noise_rate", "NearCopies"): lambda: tuple(map(near_copies_asked_about, (0.1, 0.0))),
     ("noise_rate", "most_contradicted"): lambda: tuple(map(weight_of_a_wrong_column, (0.1, 0.0))),
     ("label_aware", "WeakModels"): lambda: tuple(map(trust_of_flipped_rows, (True, False))),
     ("final_fit", "settle"): lambda: tuple(

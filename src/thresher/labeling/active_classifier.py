@@ -16,7 +16,7 @@ from thresher.labeling.capture import N_FIRST
 from thresher.labeling.fitting import Fitting
 from thresher.labeling.judging import ErrorEstimate, LabeledSample
 from thresher.labeling.learned_model import LearnedModel
-from thresher.labeling.near_copies import near_copies
+from thresher.labeling.near_copies import NearCopies
 from thresher.labeling.parameters import Parameters
 from thresher.labeling.pool import FinitePool, Question
 from thresher.labeling.questions import Questioner
@@ -37,11 +37,12 @@ class ActiveClassifier:
     """A linear classifier that asks for the labels of a pool's most informative rows.
 
     Call `ask` for rows and `tell` their labels until `ask` returns None. Rows that stand out in the
-    pool (Algorithm 2) are not asked about, and near copies of other rows late. The first questions
-    are random; then come the rows that the current model is least sure of, and a share of random
-    ones, on which the model's error is estimated. A batch has only one of several rows that hardly
-    differ. If the random labels have far more of a class than the model predicts, more of the next
-    questions are random. Columns are scaled by medians and clipped, and there is an intercept.
+    pool (Algorithm 2) are not asked about, and changed copies of other rows last. The first
+    questions are random; then come the rows that the current model is least sure of, and a share of
+    random ones, on which the model's error is estimated. A batch has only one of several rows that
+    hardly differ. If the random labels have far more of a class than the model predicts, more of
+    the next questions are random. Columns are scaled by medians and clipped, and there is an
+    intercept.
 
     Parameters
     ----------
@@ -118,9 +119,9 @@ class ActiveClassifier:
         self._pool = FinitePool.of(pool)
         rows, noise_rate = self._pool.rows, self._parameters.noise_rate
         self.row_weights_ = trust_in_pool(rows, ScaledPool.of(rows), noise_rate)
-        trusted = np.flatnonzero(self.row_weights_ > LEAST_TRUST)
-        self._scaled = ScaledPool.of(rows, places=trusted)
-        self._is_copy = near_copies(rows, noise_rate)
+        self._is_trusted = self.row_weights_ > LEAST_TRUST
+        self._scaled = ScaledPool.of(rows, places=np.flatnonzero(self._is_trusted))
+        self._copies = NearCopies.of(rows, noise_rate)
         self.stop_reason_: str | None = None
         self._transcript = Transcript(seed_from(random_state))
         self._learned: LearnedModel | None = None
@@ -214,8 +215,8 @@ class ActiveClassifier:
         """
         size, share = self._parameters.batch_size, self._parameters.audit_fraction
         fitting = Fitting(noise_rate=self._parameters.noise_rate)
-        trust, is_copy = self.row_weights_, self._is_copy
-        questioner = Questioner(self._scaled, trust, is_copy, size, share, fitting)
+        trust, copies = self.row_weights_, self._copies
+        questioner = Questioner(self._scaled, trust, copies, size, share, fitting)
         return questioner.next_batch(self._transcript)
 
     def with_transcript(self, transcript: Transcript, parameters: Parameters) -> Self:
@@ -300,9 +301,8 @@ class ActiveClassifier:
             asked = self._parameters
             fitting = Fitting(asked.max_features, self._transcript.seed, asked.noise_rate)
             names = self._pool.feature_names
-            is_trusted = self.row_weights_ > LEAST_TRUST
             self._learned = LearnedModel(
-                sample, fitting, self._scaled, answers.classes, is_trusted, names
+                sample, fitting, self._scaled, answers.classes, self._is_trusted, names
             )
         return self._learned
 

@@ -37,6 +37,8 @@ def repeats_last(
     >>> repeats_last(pool, np.array([1, 2, 3, 4]), 4, np.zeros(6, dtype=bool))
     array([1, 3, 4, 2])
     """
+    if n_rows == 0:
+        return order[:0]
     reach = (LITTLE * _spacing(pool, order[:N_COMPARED])) ** 2
     chosen: list[int] = []
     for start in range(0, order.size, BLOCK):

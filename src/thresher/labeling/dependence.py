@@ -1,0 +1,119 @@
+"""How the columns of a pool depend on each other, and which rows do not keep to it."""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from thresher.validation import FloatArray
+
+RIDGE = 0.05  # added to every variance of scaled columns, so that their covariance has an inverse
+FARTHEST = 6.0  # deviations at which entries are clipped
+MOST_COLUMNS = 1000  # that are looked at: the work grows with their third power
+FEWEST_ROWS = 100  # to learn from
+N_CHANGED = 300  # rows at most that are changed to see whether that shows
+CHANGED = 0.1  # share of their entries
+SURE = 0.8  # share of the changed rows that must be odder than before
+USUAL = 0.95  # share of unchanged rows with an oddness of at most 1
+
+
+class Dependence(NamedTuple):
+    """Columns predicted from each other: what an entry should be, given the others of its row.
+
+    The prediction is linear. The entry in column j of a scaled row z misses it by (P z)_j / P_jj,
+    where P is the inverse of the covariance, and usually by 1 / √P_jj.
+
+    Parameters
+    ----------
+    columns : those that are looked at
+    center, scale : of each of them
+    precision : the inverse of their covariance
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> first = rng.standard_normal((200, 1))
+    >>> dependence = Dependence.of(np.hstack([first, first + 0.1 * rng.standard_normal((200, 1))]))
+    >>> usual, odd = dependence.oddness(np.array([[2.0, 2.0], [1.0, -1.0]]))
+    >>> bool(odd > 2 * usual)
+    True
+    """
+
+    columns: NDArray[np.intp]
+    center: FloatArray
+    scale: FloatArray
+    precision: FloatArray
+
+    @classmethod
+    def of(cls, rows: FloatArray) -> Self:
+        """The dependence in these rows; of very many columns, in a random part of them."""
+        rng, n_columns = np.random.default_rng(0), rows.shape[1]
+        columns = np.sort(rng.permutation(n_columns)[:MOST_COLUMNS])
+        part = rows[:, columns]
+        center, scale = part.mean(axis=0), part.std(axis=0)
+        scale[scale == 0] = 1.0
+        scaled = _scaled(part, center, scale)
+        covariance = scaled.T @ scaled / len(scaled)
+        covariance[np.diag_indices_from(covariance)] += RIDGE
+        precision = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
+        return cls(columns, center, scale, precision)
+
+    def oddness(self, rows: FloatArray) -> FloatArray:
+        """By how much the entries of each row miss what the others say, in usual misses."""
+        scaled = _scaled(rows[:, self.columns], self.center, self.scale)
+        misses = scaled @ (self.precision / np.sqrt(np.diag(self.precision)))
+        oddness: FloatArray = np.abs(misses).sum(axis=1)
+        return oddness
+
+
+def oddness_that_shows_changes(rows: FloatArray, reference: FloatArray) -> FloatArray | None:
+    """How odd each row is; None if that would not tell a changed row from what it was.
+
+    Some rows of the reference are changed in a tenth of their entries, and the others are learned
+    from. Most of them must be odder than before when they get entries of another row, and when
+    entries are set to the median of their column. The unit is an oddness that one unchanged row in
+    twenty exceeds.
+
+    Parameters
+    ----------
+    rows : (n, d) whose oddness is wanted
+    reference : rows that are not known to be changed
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> independent = rng.standard_normal((500, 6))
+    >>> dependent = independent[:, :2] @ rng.standard_normal((2, 6))
+    >>> oddness_that_shows_changes(independent, independent) is None
+    True
+    >>> oddness_that_shows_changes(dependent, dependent).shape
+    (500,)
+    """
+    if len(reference) < FEWEST_ROWS:
+        return None
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(reference))
+    n_changed = min(N_CHANGED, len(reference) // 4)
+    before, others = reference[order[:n_changed]], reference[order[n_changed:]]
+    dependence = Dependence.of(others)
+    replacements = (others[: len(before)], np.median(others, axis=0))
+    if all(_shows(dependence, before, after, rng) for after in replacements):
+        oddness: FloatArray = dependence.oddness(rows)
+        return oddness / np.quantile(dependence.oddness(before), USUAL)
+    return None
+
+
+def _shows(
+    dependence: Dependence, before: FloatArray, replacement: FloatArray, rng: Generator
+) -> bool:
+    """Whether rows are usually odder than before when some of their entries are replaced."""
+    after = np.where(rng.random(before.shape) < CHANGED, replacement, before)
+    is_changed = (after != before).any(axis=1)
+    is_odder = dependence.oddness(after) > dependence.oddness(before)
+    return bool(is_changed.any() and is_odder[is_changed].mean() >= SURE)
+
+
+def _scaled(rows: FloatArray, center: FloatArray, scale: FloatArray) -> FloatArray:
+    scaled: FloatArray = np.clip((rows - center) / scale, -FARTHEST, FARTHEST)
+    return scaled
