@@ -28,7 +28,7 @@ def run(questioner: Questioner, n_questions: int) -> Transcript:
 
 
 def questioner(batch_size: int = 10, audit_fraction: float = 0.1) -> Questioner:
-    copies = NearCopies(NO_COPIES)
+    copies = NearCopies(NO_COPIES, NO_COPIES)
     return Questioner(POOL, np.ones(400), copies, batch_size, audit_fraction, Fitting())
 
 
@@ -80,7 +80,9 @@ def test_almost_empty_rows_are_not_the_ones_to_ask_about() -> None:
     dense[:100, 1:] = 0.0
     labels = dense[:, :5].sum(axis=1) > dense[:, 5:10].sum(axis=1) + 0.5
     pool = ScaledPool.of(sp.csr_array(dense))
-    asker = Questioner(pool, np.ones(300), NearCopies(NO_COPIES[:300]), 10, 0.0, Fitting())
+    asker = Questioner(
+        pool, np.ones(300), NearCopies(NO_COPIES[:300], NO_COPIES[:300]), 10, 0.0, Fitting()
+    )
     transcript = Transcript(seed=0)
     for _ in range(6):
         transcript.batches.append(batch := asker.next_batch(transcript))
@@ -101,7 +103,7 @@ def test_a_part_of_a_batch_is_random_while_a_class_is_overlooked(
 
 def test_near_copies_are_asked_about_once_a_quarter_of_the_other_rows_was() -> None:
     is_copy = np.arange(400) < 40
-    asker = Questioner(POOL, np.ones(400), NearCopies(is_copy), 10, 0.1, Fitting())
+    asker = Questioner(POOL, np.ones(400), NearCopies(NO_COPIES, is_copy), 10, 0.1, Fitting())
     rows = np.array(list(run(asker, 400).asked()))
     assert not is_copy[rows[:90]].any()
     assert np.flatnonzero(is_copy[rows])[0] < 200 and rows.size == 400
@@ -109,26 +111,28 @@ def test_near_copies_are_asked_about_once_a_quarter_of_the_other_rows_was() -> N
 
 def test_changed_copies_alone_are_asked_about_last() -> None:
     is_copy = np.arange(400) < 40
-    asker = Questioner(POOL, np.ones(400), NearCopies(is_copy, True), 10, 0.1, Fitting())
+    asker = Questioner(POOL, np.ones(400), NearCopies(is_copy, NO_COPIES), 10, 0.1, Fitting())
     rows = np.array(list(run(asker, 400).asked()))
     assert not is_copy[rows[:350]].any()
     assert rows.size == 400
 
 
 def test_near_copies_are_asked_about_while_only_one_class_is_known() -> None:
-    asker = Questioner(POOL, np.ones(400), NearCopies(np.arange(400) < 200), 10, 0.1, Fitting())
+    asker = Questioner(
+        POOL, np.ones(400), NearCopies(NO_COPIES, np.arange(400) < 200), 10, 0.1, Fitting()
+    )
     transcript = Transcript(seed=0)
     for _ in range(3):
         transcript.batches.append(batch := asker.next_batch(transcript))
         transcript.answers.update(dict.fromkeys(batch.rows, "no"))
-    copies = [row < 200 for row in transcript.batches[2].rows]
-    assert sum(copies) == 5
-    assert list(transcript.batches[2].is_random) == [not is_copy for is_copy in copies]
+    are_copies = [row < 200 for row in transcript.batches[2].rows]
+    assert sum(are_copies) == 5
+    assert list(transcript.batches[2].is_random) == [not is_copy for is_copy in are_copies]
 
 
 def test_near_copies_are_not_kept_back_when_other_rows_are_known_already() -> None:
     is_copy = np.arange(400) >= 360
-    asker = Questioner(POOL, np.ones(400), NearCopies(is_copy), 10, 0.1, Fitting())
+    asker = Questioner(POOL, np.ones(400), NearCopies(NO_COPIES, is_copy), 10, 0.1, Fitting())
     transcript = Transcript(seed=0, initial=list(range(350)))
     transcript.answers.update({row: str(LABELS[row]) for row in range(350)})
     while (batch := asker.next_batch(transcript)).rows:

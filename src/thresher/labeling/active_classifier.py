@@ -121,7 +121,7 @@ class ActiveClassifier:
         self.row_weights_ = trust_in_pool(rows, ScaledPool.of(rows), noise_rate)
         self._is_trusted = self.row_weights_ > LEAST_TRUST
         self._scaled = ScaledPool.of(rows, places=np.flatnonzero(self._is_trusted))
-        self._copies = NearCopies.of(rows, noise_rate)
+        self._copies = NearCopies.of(rows, self._scaled.rows, noise_rate)
         self.stop_reason_: str | None = None
         self._transcript = Transcript(seed_from(random_state))
         self._learned: LearnedModel | None = None

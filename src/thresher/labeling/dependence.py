@@ -4,14 +4,12 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from thresher.validation import FloatArray
 
-RIDGE = 0.05  # added to every variance of scaled columns, so that their covariance has an inverse
-FARTHEST = 6.0  # deviations at which entries are clipped
+RIDGE = 0.05  # added to every variance, so that the covariance has an inverse
 MOST_COLUMNS = 1000  # that are looked at: the work grows with their third power
-FEWEST_ROWS = 100  # to learn from
+FEWEST_ROWS = 100  # a quarter of them to be changed, the others to learn from
 N_CHANGED = 300  # rows at most that are changed to see whether that shows
 CHANGED = 0.1  # share of their entries
 SURE = 0.8  # share of the changed rows that must be odder than before
@@ -21,14 +19,13 @@ USUAL = 0.95  # share of unchanged rows with an oddness of at most 1
 class Dependence(NamedTuple):
     """Columns predicted from each other: what an entry should be, given the others of its row.
 
-    The prediction is linear. The entry in column j of a scaled row z misses it by (P z)_j / P_jj,
-    where P is the inverse of the covariance, and usually by 1 / √P_jj.
+    The prediction is linear. The entry in column j of a centered row z misses it by (P z)_j / P_jj,
+    where P is the inverse of the covariance. The unit of a miss is 1 / √P_jj.
 
     Parameters
     ----------
-    columns : those that are looked at
-    center, scale : of each of them
-    precision : the inverse of their covariance
+    center : (d,) mean of each column
+    precision : (d, d) the inverse of the covariance
 
     Examples
     --------
@@ -40,29 +37,21 @@ class Dependence(NamedTuple):
     True
     """
 
-    columns: NDArray[np.intp]
     center: FloatArray
-    scale: FloatArray
     precision: FloatArray
 
     @classmethod
     def of(cls, rows: FloatArray) -> Self:
-        """The dependence in these rows; of very many columns, in a random part of them."""
-        rng, n_columns = np.random.default_rng(0), rows.shape[1]
-        columns = np.sort(rng.permutation(n_columns)[:MOST_COLUMNS])
-        part = rows[:, columns]
-        center, scale = part.mean(axis=0), part.std(axis=0)
-        scale[scale == 0] = 1.0
-        scaled = _scaled(part, center, scale)
-        covariance = scaled.T @ scaled / len(scaled)
+        """The dependence in these rows, whose columns have about unit variance."""
+        center = rows.mean(axis=0)
+        centered = rows - center
+        covariance = centered.T @ centered / len(rows)
         covariance[np.diag_indices_from(covariance)] += RIDGE
-        precision = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
-        return cls(columns, center, scale, precision)
+        return cls(center, np.asarray(np.linalg.inv(covariance), dtype=np.float64))
 
     def oddness(self, rows: FloatArray) -> FloatArray:
-        """By how much the entries of each row miss what the others say, in usual misses."""
-        scaled = _scaled(rows[:, self.columns], self.center, self.scale)
-        misses = scaled @ (self.precision / np.sqrt(np.diag(self.precision)))
+        """By how much the entries of each row miss what the others say, all together."""
+        misses = (rows - self.center) @ (self.precision / np.sqrt(np.diag(self.precision)))
         oddness: FloatArray = np.abs(misses).sum(axis=1)
         return oddness
 
@@ -77,7 +66,7 @@ def oddness_that_shows_changes(rows: FloatArray, reference: FloatArray) -> Float
 
     Parameters
     ----------
-    rows : (n, d) whose oddness is wanted
+    rows : (n, d) whose oddness is wanted, in columns of about unit variance
     reference : rows that are not known to be changed
 
     Examples
@@ -93,6 +82,9 @@ def oddness_that_shows_changes(rows: FloatArray, reference: FloatArray) -> Float
     if len(reference) < FEWEST_ROWS:
         return None
     rng = np.random.default_rng(0)
+    if rows.shape[1] > MOST_COLUMNS:
+        columns = np.sort(rng.choice(rows.shape[1], MOST_COLUMNS, replace=False))
+        rows, reference = rows[:, columns], reference[:, columns]
     order = rng.permutation(len(reference))
     n_changed = min(N_CHANGED, len(reference) // 4)
     before, others = reference[order[:n_changed]], reference[order[n_changed:]]
@@ -112,8 +104,3 @@ def _shows(
     is_changed = (after != before).any(axis=1)
     is_odder = dependence.oddness(after) > dependence.oddness(before)
     return bool(is_changed.any() and is_odder[is_changed].mean() >= SURE)
-
-
-def _scaled(rows: FloatArray, center: FloatArray, scale: FloatArray) -> FloatArray:
-    scaled: FloatArray = np.clip((rows - center) / scale, -FARTHEST, FARTHEST)
-    return scaled

@@ -13,31 +13,34 @@ from thresher.validation import Rows, is_sparse
 
 ALIKE = 0.7  # share of the information in the entries of two rows that near copies have in common
 MOST = 2.4  # times the noise rate: if more rows are near copies, many are genuine
+CLEARLY = 1.1  # times as odd as its near copy is a row that was changed
 
 Mask = NDArray[np.bool_]
 
 
 class NearCopies(NamedTuple):
-    """The near copies of a pool, which are asked about late.
+    """The near copies of a pool, which are asked about later than other rows.
 
     Rows with wrong labels that are planted where the questions will be asked are often changed
     copies of rows that are there, and a copy with the other label undoes its original. If the
-    columns of the pool depend on each other, the changed row of two shows: its entries do not suit
-    each other so well. Else both count as near copies, and so they do if both are unusual.
+    columns of the pool depend on each other, the changed row of two can show: its entries do not
+    suit each other. It must be odder than 95 % of the other rows, and its near copy must not be.
+    So of the genuine rows, no more than one in twenty can be taken for changed ones, whatever
+    somebody plants beside them.
 
     Departure: Algorithm 2 looks at variances, and such copies have those of their originals.
 
     Parameters
     ----------
-    rows : (n,) which they are
-    are_changed_alone : whether originals are not among them
+    changed : (n,) rows that show that they were changed
+    undecided : (n,) near copies of each other, of which none shows it
     """
 
-    rows: Mask
-    are_changed_alone: bool = False
+    changed: Mask
+    undecided: Mask
 
     @classmethod
-    def of(cls, rows: Rows, noise_rate: float) -> Self:
+    def of(cls, rows: Rows, scaled: Rows, noise_rate: float) -> Self:
         """The rows that are nearly, but not exactly, like another row; none if they are too many.
 
         A planted row makes at most two near copies, itself and its original. A pool with many more
@@ -46,6 +49,7 @@ class NearCopies(NamedTuple):
         Parameters
         ----------
         rows : (n, d) before scaling, dense or sparse
+        scaled : the same rows, scaled and clipped
         noise_rate : largest share of planted rows
 
         Examples
@@ -53,24 +57,27 @@ class NearCopies(NamedTuple):
         >>> rows = np.random.default_rng(0).standard_normal((100, 10))
         >>> rows[7] = rows[3]
         >>> rows[7, :2] = 0.0
-        >>> np.flatnonzero(NearCopies.of(rows, noise_rate=0.05).rows)
+        >>> np.flatnonzero(NearCopies.of(rows, rows, noise_rate=0.05).undecided)
         array([3, 7])
         """
         none = np.zeros(rows.shape[0], dtype=np.bool_)
         if noise_rate == 0:
-            return cls(none)
+            return cls(none, none)
         pairs, found = _Pairs.of(rows), none.copy()
         for one, _ in pairs.among(~none):
             found[one] = True
         if not found.any() or found.mean() > MOST * noise_rate:
-            return cls(none)
-        oddness = None if is_sparse(rows) else oddness_that_shows_changes(rows, rows[~found])
+            return cls(none, none)
+        oddness = None if is_sparse(scaled) else oddness_that_shows_changes(scaled, scaled[~found])
         if oddness is None:
-            return cls(found)
-        changed = none
+            return cls(none, found)
+        changed, undecided = none.copy(), none.copy()
         for one, other in pairs.among(found):
-            changed[one[oddness[one] > np.minimum(oddness[other], 1.0)]] = True
-        return cls(changed, are_changed_alone=True)
+            is_clear = (oddness[one] > 1.0) & (oddness[one] > CLEARLY * oddness[other])
+            changed[one[is_clear & (oddness[other] <= 1.0)]] = True
+        for one, _ in pairs.among(found & ~changed):
+            undecided[one] = True
+        return cls(changed, undecided)
 
 
 class _Pairs(NamedTuple):

@@ -20,7 +20,7 @@ from thresher.validation import FloatArray
 FEW_OF_A_CLASS = 5  # labels: with fewer, half of the questions look for more of that class
 SHARE_FOR_OVERLOOKED = 0.3  # of a batch that is then random; more helps less than margins do
 FEWEST_OF_A_CLASS = 2  # labels: with fewer, distrusted rows are asked about as well
-SHARE_WITHOUT_COPIES = 0.25  # of the other rows: then copies and originals are asked about as well
+SHARE_WITHOUT_COPIES = 0.25  # of the other rows: then undecided copies are asked about as well
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Questioner:
     ----------
     pool : the scaled rows
     trust : (n,) of each row; those with at most a half are not asked about
-    copies : rows that are asked about late; last of all if their originals are not among them
+    copies : near copies of other rows; changed ones are asked about last, undecided ones late
     batch_size : rows chosen together
     audit_fraction : least share of the questions that are random
     fitting : how the current model is fitted
@@ -66,10 +66,11 @@ class Questioner:
         """The rows that were not asked about: trusted ones and others."""
         is_free = np.ones(self.trust.size, dtype=np.bool_)
         is_free[[*transcript.asked(), *transcript.answers.by_row]] = False
-        is_usual = self.is_trusted & ~self.copies.rows
-        share = 1.0 if self.copies.are_changed_alone else SHARE_WITHOUT_COPIES
+        is_usual = self.is_trusted & ~self.copies.changed & ~self.copies.undecided
         n_known, n_usual = (~is_free).sum(), is_usual.sum()
-        if n_known >= share * n_usual or not (is_free & is_usual).any():
+        if n_known >= SHARE_WITHOUT_COPIES * n_usual or not (is_free & is_usual).any():
+            is_usual = self.is_trusted & ~self.copies.changed
+        if not (is_free & is_usual).any():
             is_usual = self.is_trusted
         return np.flatnonzero(is_free & is_usual), np.flatnonzero(is_free & ~is_usual)
 
@@ -113,7 +114,9 @@ class Questioner:
         order = np.argsort(np.abs(scores), kind="stable")
         if (rare := _rare_class(signs)) is not None:
             order = _in_turn(np.argsort(-rare * scores, kind="stable"), order)
-        chosen = repeats_last(self.pool, candidates[order], n_rows - n_random, self.copies.rows)
+        chosen = repeats_last(
+            self.pool, candidates[order], n_rows - n_random, self.copies.undecided
+        )
         drawn = rng.permutation(np.setdiff1d(trusted, chosen))[:n_random]
         is_random = (False,) * chosen.size + (True,) * drawn.size
         return Batch((*chosen.tolist(), *drawn.tolist()), is_random)
