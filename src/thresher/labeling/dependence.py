@@ -12,8 +12,7 @@ MOST_COLUMNS = 1000  # that are looked at: the work grows with their third power
 FEWEST_ROWS = 100  # a quarter of them to be changed, the others to learn from
 N_CHANGED = 300  # rows at most that are changed to see whether that shows
 CHANGED = 0.1  # share of their entries
-SURE = 0.8  # share of the changed rows that must be odder than before
-USUAL = 0.95  # share of unchanged rows with an oddness of at most 1
+SURE = 0.7  # share of the changed rows that must be odder than before
 
 
 class Dependence(NamedTuple):
@@ -57,12 +56,11 @@ class Dependence(NamedTuple):
 
 
 def oddness_that_shows_changes(rows: FloatArray, reference: FloatArray) -> FloatArray | None:
-    """How odd each row is; None if that would not tell a changed row from what it was.
+    """The share of unchanged rows that are less odd than each row; None if changes do not show.
 
     Some rows of the reference are changed in a tenth of their entries, and the others are learned
     from. Most of them must be odder than before when they get entries of another row, and when
-    entries are set to the median of their column. The unit is an oddness that one unchanged row in
-    twenty exceeds.
+    entries are set to the median of their column.
 
     Parameters
     ----------
@@ -91,8 +89,8 @@ def oddness_that_shows_changes(rows: FloatArray, reference: FloatArray) -> Float
     dependence = Dependence.of(others)
     replacements = (others[: len(before)], np.median(others, axis=0))
     if all(_shows(dependence, before, after, rng) for after in replacements):
-        oddness: FloatArray = dependence.oddness(rows)
-        return oddness / np.quantile(dependence.oddness(before), USUAL)
+        unchanged = np.sort(dependence.oddness(before))
+        return np.searchsorted(unchanged, dependence.oddness(rows)) / n_changed
     return None
 
 

@@ -13,7 +13,8 @@ from thresher.validation import Rows, is_sparse
 
 ALIKE = 0.7  # share of the information in the entries of two rows that near copies have in common
 MOST = 2.4  # times the noise rate: if more rows are near copies, many are genuine
-CLEARLY = 1.1  # times as odd as its near copy is a row that was changed
+ODD = 0.95  # share of unchanged rows that are less odd than a row that shows that it was changed
+USUAL = 0.8  # the same share, of an original at most
 
 Mask = NDArray[np.bool_]
 
@@ -24,9 +25,9 @@ class NearCopies(NamedTuple):
     Rows with wrong labels that are planted where the questions will be asked are often changed
     copies of rows that are there, and a copy with the other label undoes its original. If the
     columns of the pool depend on each other, the changed row of two can show: its entries do not
-    suit each other. It must be odder than 95 % of the other rows, and its near copy must not be.
-    So of the genuine rows, no more than one in twenty can be taken for changed ones, whatever
-    somebody plants beside them.
+    suit each other. It must be odder than 95 % of the other rows, and its near copy no odder than
+    is usual. So of the genuine rows, no more than one in twenty can be taken for changed ones,
+    whatever somebody plants beside them.
 
     Departure: Algorithm 2 looks at variances, and such copies have those of their originals.
 
@@ -73,8 +74,7 @@ class NearCopies(NamedTuple):
             return cls(none, found)
         changed, undecided = none.copy(), none.copy()
         for one, other in pairs.among(found):
-            is_clear = (oddness[one] > 1.0) & (oddness[one] > CLEARLY * oddness[other])
-            changed[one[is_clear & (oddness[other] <= 1.0)]] = True
+            changed[one[(oddness[one] > ODD) & (oddness[other] <= USUAL)]] = True
         for one, _ in pairs.among(found & ~changed):
             undecided[one] = True
         return cls(changed, undecided)
