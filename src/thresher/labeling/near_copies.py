@@ -34,7 +34,7 @@ class NearCopies(NamedTuple):
     Parameters
     ----------
     changed : (n,) rows that show that they were changed
-    undecided : (n,) near copies of each other, of which none shows it
+    undecided : (n,) near copies of each other that do not show which of them was changed
     """
 
     changed: Mask
