@@ -51,7 +51,7 @@ TREES = {"forest": RandomForestClassifier, "boosting": HistGradientBoostingClass
 TRUSTED = {f"trusted-{name}": name for name in TREES}
 NEEDS_DENSE = ("boosting", "trusted-boosting")
 RIVALS = ("sever", "trimmed-loss", "norm-filter-l1-logistic", "norm-filter-linear-svm")
-OURS = (THRESHER, *TRUSTED)
+SOURCES = {THRESHER: sources.TABLES, **dict.fromkeys(TRUSTED, sources.TRUSTED)}  # behind ours
 CHOSEN = ("C_", "sparsity_", "final_fit_")  # what a fitted model says about its choice
 Record = dict[str, Any]
 
@@ -105,10 +105,8 @@ def measure(fit: Fit, data_dir: str, limits: Limits) -> Record:
                 reason = f"{needs}; the limit is {limits.dense_megabytes:g} MB"
                 return record_of(fit, "skipped", reason)
             split = _dense(split)
-        parts = sources.TABLES if fit.method in OURS else sources.RIVALS_ON_TABLES
-        return record_of(
-            fit, "finished", **_outcome(fit, split), source=sources.source_digest(parts)
-        )
+        source = sources.source_digest(SOURCES.get(fit.method, sources.RIVALS_ON_TABLES))
+        return record_of(fit, "finished", **_outcome(fit, split), source=source)
     except Exception as error:
         return record_of(fit, "failed", f"{type(error).__name__}: {error}")
 

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from thresher import HalfspaceClassifier
-from thresher.estimators.use_of_trust import FAR, FEWEST, Filtered, Judged, _agreeing
+from thresher.estimators.use_of_trust import FAR, FEWEST, IMPROBABLE, Filtered, Judged, UseOfTrust
 
 RNG = np.random.default_rng(0)
 N = 600
@@ -23,6 +23,7 @@ IS_FLIPPED = np.arange(N) < N // 4
 FLIPPED = np.where(IS_FLIPPED & TRUTH, "no", np.where(TRUTH, "yes", "no"))
 TRUST = np.where(IS_FLIPPED & TRUTH, 0.0, 1.0)
 MARGINS = np.where(FLIPPED == "yes", 2.0, -2.0) * X[:, 0]  # by linear fits that are right
+ODDS = np.full(N, 0.5)  # of every label, by a forest that knows nothing
 
 
 class Weighed(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -41,8 +42,27 @@ class Weighed(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.stack([1 - share, share], axis=1)
 
 
+class Steered(Weighed):
+    """Right with probability .9, or .6 if one of some rows has weight; all rows differ."""
+
+    def __init__(self, rows: Any) -> None:
+        self.steered, self.rows = 0.6, rows
+
+    def fit(self, X_fit: Any, y: Any, sample_weight: Any = None) -> Any:
+        steering = np.isin(X_fit[:, 0], X[: self.rows.size][self.rows][:, 0])
+        super().fit(X_fit, y, sample_weight)
+        self.right_ = 0.6 if (sample_weight[steering] > 0).any() else 0.9
+        return self
+
+
 def use(
-    estimator: Any, labels: Any = FLIPPED, trust: Any = TRUST, *, n_lost: int = 0, rate: float = 0.2
+    estimator: Any,
+    labels: Any = FLIPPED,
+    trust: Any = TRUST,
+    *,
+    n_lost: int = 0,
+    rate: float = 0.2,
+    odds: Any = None,
 ) -> Any:
     """What is used of a trust; the first rows lost a dispute."""
     n_rows = len(labels)
@@ -54,6 +74,7 @@ def use(
         noise_rate=rate,
         undisputed=lambda: looked_at,
         margins=lambda: margins,
+        plausibility=lambda chosen: np.where(chosen, ODDS[:n_rows] if odds is None else odds, 1.0),
     )
     return Judged(estimator, X[:n_rows], labels, ONES[:n_rows], filtered).use()
 
@@ -89,9 +110,29 @@ def test_no_more_rows_contradict_than_could_be_planted() -> None:
 
 def test_half_of_a_class_is_kept_though_all_of_it_contradicts() -> None:
     labels = np.where(IS_FLIPPED & TRUTH, "no", "yes")
-    agreeing = _agreeing(np.where(labels == "no", -2.0, 2.0), labels, share=0.45)
-    assert agreeing[labels == "no"].mean() == pytest.approx(0.5)
-    assert (agreeing[labels == "yes"] == 1).all()
+    judged = Judged(None, X, labels, ONES, SimpleNamespace(noise_rate=0.45))
+    margins = np.where(labels == "no", -2.0, 2.0)
+    used = judged._without_contradicting(UseOfTrust("none", ONES), "labels", margins, -FAR)
+    assert used.weights[labels == "no"].mean() == pytest.approx(0.5)
+    assert (used.weights[labels == "yes"] == 1).all()
+
+
+def test_of_two_ways_to_contradict_the_one_that_predicts_better_counts() -> None:
+    is_wrong = (FLIPPED == "yes") != TRUTH
+    odds = np.where(is_wrong, IMPROBABLE - 0.1, IMPROBABLE)
+    used = use(Steered(is_wrong), odds=odds)
+    assert used.name == "improbable"
+    assert np.array_equal(used.weights == 0, is_wrong)
+
+
+def test_of_improbable_labels_no_more_are_left_out_than_could_be_planted() -> None:
+    is_wrong = (FLIPPED == "yes") != TRUTH
+    odds = np.where(is_wrong, np.arange(N) / N * IMPROBABLE, 1.0)
+    n_most = int(0.05 * N) - 10  # ten have lost a dispute
+    lowest = np.flatnonzero(is_wrong & (np.arange(N) >= 10))[:n_most]
+    used = use(Steered(np.isin(np.arange(N), lowest)), odds=odds, rate=0.05, n_lost=10)
+    assert used.name == "improbable"
+    assert np.array_equal(np.flatnonzero(used.weights == 0), np.append(np.arange(10), lowest))
 
 
 def test_all_of_the_trust_is_used_where_rows_with_the_right_label_steer() -> None:

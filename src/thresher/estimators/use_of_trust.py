@@ -12,7 +12,9 @@ from thresher.estimators.checks import check_table
 from thresher.estimators.contradictions import held_out_margins, scaled_rows
 from thresher.estimators.disputes import Disputes
 from thresher.estimators.folds import usual_folds
+from thresher.estimators.penalized import with_short_indices
 from thresher.estimators.planted_copies import can_be_planted
+from thresher.estimators.plausibility import plausibility
 from thresher.estimators.trust import keep_every_class, weighted_error
 from thresher.validation import FloatArray
 
@@ -21,7 +23,8 @@ from thresher.validation import FloatArray
 # fit, so its border is the strictest.
 BORDERS = (0.25, 0.5, 0.5, 0.5, 0.5)
 FAR = 1.0  # in the same units: a row that is farther on the wrong side contradicts
-SLIGHT = 0.004  # by which the squared error of probabilities may exceed the smallest one
+IMPROBABLE = 0.3  # a row whose label is less probable than this contradicts other rows like it
+SLIGHT = 0.003  # by which the squared error of probabilities may exceed the smallest one
 FEWEST = 100  # rows of each class: fewer say little about so small a difference
 N_FOLDS = 2
 
@@ -95,9 +98,22 @@ class Filtered:
             trust = keep_every_class((margins >= -border).astype(np.float64), self._signs)
         return margins
 
+    def plausibility(self, chosen: NDArray[np.bool_]) -> FloatArray:
+        """The probability of its own label for each chosen row; 1 for the others.
+
+        From the columns that the phases looked at.
+        """
+        rows = check_table(self._filter, self._rows)[:, self._filter.columns_]
+        weights = np.ones(chosen.size) if self._weights is None else self._weights
+        found: FloatArray = np.ones(chosen.size)
+        found[chosen] = plausibility(
+            with_short_indices(rows[chosen]), self._signs[chosen], weights[chosen]
+        )
+        return found
+
 
 class UseOfTrust(NamedTuple):
-    """What is made of the trust ("none", "labels" or "all"), and the weight of each row."""
+    """What is made of the trust (see `TrustedClassifier.use_of_trust_`): a weight for each row."""
 
     name: str
     weights: FloatArray
@@ -108,9 +124,12 @@ class Judged:
 
     An attack on linear models may not concern a forest, and a row that a linear model gets wrong
     may be one that the forest needs. So an estimator is fitted to half of the rows and judged on
-    the other half, three times: without trust; without the rows whose labels contradict linear fits
-    strongly; and with all of the trust. The first that is hardly worse than the best is taken. A
-    row that contradicts has no weight, since a fully grown tree fits rows of any weight.
+    the other half, with more and more distrust: without trust; without the rows whose labels
+    contradict others; with all of the trust. The first that is hardly worse than the best is taken.
+    A row that contradicts has no weight, since a fully grown tree fits rows of any weight.
+
+    Labels contradict linear fits, which see flips that lie together, or learners that need not be
+    linear, which see single ones. Of the two, the one that predicts better counts.
 
     Parameters
     ----------
@@ -136,14 +155,35 @@ class Judged:
         if np.unique(self._labels, return_counts=True)[1].min() < FEWEST:
             return everything
         none = UseOfTrust("none", filtered.undisputed())
-        agreeing = _agreeing(filtered.margins(), self._labels, filtered.noise_rate)
-        uses = (none, UseOfTrust("labels", none.weights * agreeing), everything)
-        judge = self._base * uses[1].weights
-        losses = [
-            weighted_error((1 - self._held_out(weights)) ** 2, self._labels, judge)
-            for _, weights in uses
-        ]
-        return next(use for use, loss in zip(uses, losses) if loss <= min(losses) + SLIGHT)
+        linear = self._without_contradicting(none, "labels", filtered.margins(), -FAR)
+        found = filtered.plausibility(none.weights > 0)
+        improbable = self._without_contradicting(none, "improbable", found, IMPROBABLE)
+        losses = self._losses((none, linear, improbable, everything), linear.weights)
+        labels = min(linear, improbable, key=lambda use: losses[use.name])
+        most = min(losses.values()) + SLIGHT
+        return next(use for use in (none, labels, everything) if losses[use.name] <= most)
+
+    def _without_contradicting(
+        self, none: UseOfTrust, name: str, scores: FloatArray, border: float
+    ) -> UseOfTrust:
+        """Without the rows whose score is below the border either, the lowest first.
+
+        At most the noise rate of all rows are left out, those included that are left out already.
+        """
+        most = int(np.ceil(self._filtered.noise_rate * scores.size))
+        most = max(most - int((none.weights == 0).sum()), 0)
+        lowest = np.argsort(np.where(none.weights > 0, scores, np.inf), kind="stable")[:most]
+        agreeing = np.ones(scores.size)
+        agreeing[lowest[scores[lowest] < border]] = 0.0
+        return UseOfTrust(name, none.weights * keep_every_class(agreeing, self._labels))
+
+    def _losses(self, uses: tuple[UseOfTrust, ...], judge: FloatArray) -> dict[str, float]:
+        """The squared errors of the probabilities of the judging rows, by fits to other rows."""
+        judge = self._base * judge
+        return {
+            name: weighted_error((1 - self._held_out(weights)) ** 2, self._labels, judge)
+            for name, weights in uses
+        }
 
     def _held_out(self, weights: FloatArray) -> FloatArray:
         """The probability of its own label for each row, by a fit to the other half."""
@@ -157,14 +197,6 @@ class Judged:
             )
             right[test] = _probability(fitted, _safe_indexing(self._rows, test), self._labels[test])
         return right
-
-
-def _agreeing(margins: FloatArray, labels: NDArray[Any], share: float) -> FloatArray:
-    """Zero for rows that contradict, at most this share of all, and one for the others."""
-    lowest = np.argsort(margins, kind="stable")[: int(np.ceil(share * margins.size))]
-    agreeing: FloatArray = np.ones(margins.size)
-    agreeing[lowest[margins[lowest] < -FAR]] = 0.0
-    return keep_every_class(agreeing, labels)
 
 
 def _probability(fitted: Any, rows: Any, labels: NDArray[Any]) -> FloatArray:
