@@ -162,9 +162,8 @@ def _trust(model: Any, is_planted: Any) -> Record:
 
 def methods_on(table: StudyTable) -> tuple[str, ...]:
     """What the study fits to a table; `--methods` can name others."""
-    trusted = (name for name, inner in TRUSTED.items() if inner in table.trees)
     rivals = RIVALS if table.has_rivals else ()
-    return (THRESHER, *UNDEFENDED, *table.trees, *trusted, *rivals)
+    return (THRESHER, *UNDEFENDED, *TREES, *TRUSTED, *rivals)
 
 
 @dataclass(frozen=True)

@@ -43,14 +43,12 @@ class StudyTable:
     name : of its file in the data folder
     seeds : of its splits; for Enron, the numbers of its attack sets
     max_rows : a sample of so many rows, drawn once; None: all
-    trees : the classifiers that meet it, alone and with trust, besides the linear ones
     has_rivals : whether every rival meets it
     """
 
     name: str
     seeds: tuple[int, ...] = tuple(range(5))
     max_rows: int | None = None
-    trees: tuple[str, ...] = ()
     has_rivals: bool = False
 
     @property
@@ -62,9 +60,9 @@ class StudyTable:
 TABLES = {
     table.name: table
     for table in (
-        StudyTable("spambase", trees=("forest",), has_rivals=True),
-        StudyTable("cina", trees=("forest",)),
-        StudyTable("mnist_1v7", max_rows=4000, trees=("forest",)),
+        StudyTable("spambase", has_rivals=True),
+        StudyTable("cina"),
+        StudyTable("mnist_1v7", max_rows=4000),
         StudyTable("reuters_earn_v_acq"),
         StudyTable("rcv1_small", has_rivals=True),
         StudyTable("movie_reviews", has_rivals=True),

@@ -168,4 +168,6 @@ def test_parts_that_do_not_fit_together_are_refused(
 def test_parts_that_fit_together_are_rows(tmp_path: Path) -> None:
     members = [(f"m.{name}", member(part)) for name, part in PARTS.items()]
     with pack(tmp_path / "a.npz", *members) as arrays:
-        assert np.array_equal(arrays.csr("m.").toarray(), [[1.0, 0.0], [0.0, 2.0]])
+        rows = arrays.csr("m.")
+    assert np.array_equal(rows.toarray(), [[1.0, 0.0], [0.0, 2.0]])
+    assert rows.indices.dtype == rows.indptr.dtype == np.int32  # forests take no others

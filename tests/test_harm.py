@@ -53,9 +53,9 @@ def test_the_study_has_nine_tables_and_ten_attacks_at_two_strengths() -> None:
 def test_every_split_meets_every_method_once_clean_and_under_every_attack() -> None:
     fits = list(Selection(tables=("spambase", "mdrr")).fits())
     assert len(fits) == len({fit.run for fit in fits})
-    linear = (THRESHER, *harm.UNDEFENDED)
-    everything = (*linear, "forest", "trusted-forest", *harm.RIVALS)
-    assert len(fits) == 5 * 21 * len(everything) + 20 * 21 * len(linear)
+    of_every_table = (THRESHER, *harm.UNDEFENDED, *harm.TREES, *harm.TRUSTED)
+    everything = (*of_every_table, *harm.RIVALS)
+    assert len(fits) == 5 * 21 * len(everything) + 20 * 21 * len(of_every_table)
 
 
 def test_enron_is_clean_once_and_has_its_own_attacks_whatever_the_seeds() -> None:

@@ -158,6 +158,10 @@ class ArrayArchive:
                 values = data.astype(np.float64, copy=False)
             rows = sp.csr_array((values, indices, indptr), shape=(int(shape[0]), int(shape[1])))
             rows.check_format(full_check=True)
+            if max(rows.nnz, *rows.shape) <= np.iinfo(np.int32).max:  # all that most learners take
+                rows.indices, rows.indptr = (
+                    part.astype(np.int32, copy=False) for part in (rows.indices, rows.indptr)
+                )
         except (ValueError, OverflowError, TypeError) as error:
             raise BadRows(one_line(error, 150)) from error
         return rows
