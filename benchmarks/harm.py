@@ -163,7 +163,8 @@ def _trust(model: Any, is_planted: Any) -> Record:
 def methods_on(table: StudyTable) -> tuple[str, ...]:
     """What the study fits to a table; `--methods` can name others."""
     rivals = RIVALS if table.has_rivals else ()
-    return (THRESHER, *UNDEFENDED, *TREES, *TRUSTED, *rivals)
+    methods = (THRESHER, *UNDEFENDED, *TREES, *TRUSTED, *rivals)
+    return tuple(name for name in methods if not (table.is_sparse and name in NEEDS_DENSE))
 
 
 @dataclass(frozen=True)
