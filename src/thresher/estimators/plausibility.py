@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
@@ -16,7 +17,8 @@ MOST_SAMPLES = 10_000  # rows that a tree sees, and that the ranks of a column a
 N_LANDMARKS = 500  # rows that the kernel compares with
 N_QUANTILES = 1000
 RIDGE = 1.0
-JITTER = 1e-8  # of the trace of K, so that equal landmarks do no harm
+JITTER = 1e-8  # of the trace of K
+LEAST = 1e-8  # a row that the fit follows as closely as this has no score of its own
 BLOCK = 4096  # rows whose kernels are held at a time
 SURE = 0.005  # a smaller probability counts as this one
 
@@ -24,16 +26,18 @@ SURE = 0.005  # a smaller probability counts as this one
 def plausibility(rows: Rows, signs: FloatArray, weights: FloatArray) -> FloatArray:
     """The probability of its own label for each row, by fits that have not seen that row.
 
-    A forest of shallow trees answers from the trees that were grown without the row. Ridge
-    regression on a kernel of the columns' ranks has a closed form for leaving each row out. A
-    logistic regression joins the two. One round only: leaving rows out and fitting again would
-    confirm the mistakes of the first round.
+    A forest answers from the trees that were grown without the row. Ridge regression on a kernel of
+    the columns' ranks has a closed form for leaving each row out. A logistic regression joins the
+    two. A rare label is improbable a priori, so the answer is the larger of two probabilities: with
+    the classes as frequent as they are, and equally frequent. There is one round only: leaving
+    rows out and fitting again would confirm the mistakes of the first round.
 
     Parameters
     ----------
     rows : (n, d) array or CSR, without missing values
     signs : (n,) of labels, -1 or 1; both occur
-    weights : (n,) of the rows, positive
+    weights : (n,) of the rows, positive; trees ignore them, since a row of large weight would be
+        in all of them
 
     Examples
     --------
@@ -45,16 +49,27 @@ def plausibility(rows: Rows, signs: FloatArray, weights: FloatArray) -> FloatArr
     >>> bool(np.median(found[:20]) < 0.2 < 0.8 < np.median(found[20:]))
     True
     """
-    weights = weights / weights.mean()
-    parts = (_forest_scores(rows, signs, weights), _kernel_scores(rows, signs, weights))
-    scores = np.column_stack(parts)
+    weights, rows = weights / weights.mean(), _single(rows)
+    scores = np.column_stack([_forest_scores(rows, signs), _kernel_scores(rows, signs, weights)])
     scores /= np.maximum(scores.std(axis=0), np.finfo(np.float64).tiny)
     joined = LogisticRegression().fit(scores, signs, sample_weight=weights)
-    positive: FloatArray = joined.predict_proba(scores)[:, 1]
-    return np.where(signs > 0, positive, 1 - positive)
+    log_odds: FloatArray = joined.decision_function(scores)
+    prior = np.log(weights[signs > 0].sum() / weights[signs < 0].sum())
+    likely: FloatArray = expit(np.maximum(signs * log_odds, signs * (log_odds - prior)))
+    return likely
 
 
-def _forest_scores(rows: Rows, signs: FloatArray, weights: FloatArray) -> FloatArray:
+def _single(rows: Rows) -> Rows:
+    """The rows within single precision, which is all that trees take."""
+    most = float(np.finfo(np.float32).max)
+    if not is_sparse(rows):
+        return np.clip(rows, -most, most)
+    within = rows.copy()
+    within.data = np.clip(rows.data, -most, most)
+    return within
+
+
+def _forest_scores(rows: Rows, signs: FloatArray) -> FloatArray:
     """The log odds of a positive sign, by the trees that have not seen the row."""
     forest = RandomForestClassifier(
         N_TREES,
@@ -62,7 +77,7 @@ def _forest_scores(rows: Rows, signs: FloatArray, weights: FloatArray) -> FloatA
         oob_score=True,
         max_samples=min(MOST_SAMPLES, signs.size),
         random_state=0,
-    ).fit(rows, signs, sample_weight=weights)
+    ).fit(rows, signs)
     positive = np.clip(forest.oob_decision_function_[:, 1], SURE, 1 - SURE)
     scores: FloatArray = np.log(positive / (1 - positive))
     return scores
@@ -72,9 +87,9 @@ def _kernel_scores(rows: Rows, signs: FloatArray, weights: FloatArray) -> FloatA
     """The prediction for each row by kernel ridge regression on all others.
 
     With k_i the kernel between row i and the landmarks, and K that of the landmarks, the fit to all
-    rows minimizes Σ w_i (y_i - k_i·β)² + λ β·Kβ, and predicts ŷ_i = k_i·β for row i. With
-    A = Σ w_i k_i k_iᵀ + λK and h_i = w_i k_i·A⁻¹k_i, the fit to the others predicts
-    (ŷ_i - h_i y_i) / (1 - h_i).
+    rows minimizes Σ w_i (y_i - k_i·β)² + λ β·Kβ, and predicts ŷ_i = k_i·β for row i (equal
+    landmarks make K singular, so a multiple of the identity is added). With A = Σ w_i k_i k_iᵀ + λK
+    and h_i = w_i k_i·A⁻¹k_i, the fit to the others predicts (ŷ_i - h_i y_i) / (1 - h_i).
     """
     order = np.random.default_rng(0).permutation(signs.size)
     ranks = QuantileTransformer(n_quantiles=min(N_QUANTILES, signs.size), subsample=None)
@@ -98,7 +113,7 @@ def _kernel_scores(rows: Rows, signs: FloatArray, weights: FloatArray) -> FloatA
     for block, kernel in kernels():
         leverage = weights[block] * ((kernel @ inverse) * kernel).sum(axis=1)
         fitted = kernel @ (inverse @ target)
-        left_out[block] = (fitted - leverage * signs[block]) / np.maximum(1 - leverage, JITTER)
+        left_out[block] = (fitted - leverage * signs[block]) / np.maximum(1 - leverage, LEAST)
     return left_out
 
 

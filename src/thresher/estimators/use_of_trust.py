@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 
-from thresher.estimators.checks import check_table
+from thresher.estimators.checks import check_table, class_weights
 from thresher.estimators.contradictions import held_out_margins, scaled_rows
 from thresher.estimators.disputes import Disputes
 from thresher.estimators.folds import usual_folds
@@ -119,17 +119,26 @@ class UseOfTrust(NamedTuple):
     weights: FloatArray
 
 
+class Losses(NamedTuple):
+    """A loss with each class weighted as the estimator's rows are, and with equal classes."""
+
+    rows: float
+    classes: float
+
+
 class Judged:
     """A classifier that is fitted with weights, judged by the rows that do not contradict.
 
     An attack on linear models may not concern a forest, and a row that a linear model gets wrong
     may be one that the forest needs. So an estimator is fitted to half of the rows and judged on
-    the other half, with more and more distrust: without trust; without the rows whose labels
-    contradict others; with all of the trust. The first that is hardly worse than the best is taken.
-    A row that contradicts has no weight, since a fully grown tree fits rows of any weight.
+    the other half, with less and less trust: in all rows; in those whose labels do not contradict
+    others; in each row as much as the filter has. The first that is hardly worse than the best is
+    taken. What makes the estimator worse where both classes count alike is not considered: a rare
+    class must not be lost for the sake of the other one.
 
     Labels contradict linear fits, which see flips that lie together, or learners that need not be
-    linear, which see single ones. Of the two, the one that predicts better counts.
+    linear, which see single ones. Of the two, the one that predicts better counts. The rows that
+    judge take part in finding such labels, so both look somewhat better than they are.
 
     Parameters
     ----------
@@ -158,17 +167,27 @@ class Judged:
         linear = self._without_contradicting(none, "labels", filtered.margins(), -FAR)
         found = filtered.plausibility(none.weights > 0)
         improbable = self._without_contradicting(none, "improbable", found, IMPROBABLE)
-        losses = self._losses((none, linear, improbable, everything), linear.weights)
-        labels = min(linear, improbable, key=lambda use: losses[use.name])
-        most = min(losses.values()) + SLIGHT
-        return next(use for use in (none, labels, everything) if losses[use.name] <= most)
+        judge = self._base * linear.weights
+        losses = {
+            use.name: self._losses(use.weights, judge)
+            for use in (none, linear, improbable, everything)
+        }
+        better = min(linear, improbable, key=lambda use: losses[use.name].rows)
+        uses = [
+            use
+            for use in (none, better, everything)
+            if losses[use.name].classes <= losses["none"].classes
+        ]
+        most = min(losses[use.name].rows for use in uses) + SLIGHT
+        return next(use for use in uses if losses[use.name].rows <= most)
 
     def _without_contradicting(
         self, none: UseOfTrust, name: str, scores: FloatArray, border: float
     ) -> UseOfTrust:
-        """Without the rows whose score is below the border either, the lowest first.
+        """Also without the rows whose score is below the border, the lowest first.
 
-        At most the noise rate of all rows are left out, those included that are left out already.
+        With those that lost a dispute, at most the noise rate of all rows are left out. A class of
+        which more than half would go keeps some weight on these rows.
         """
         most = int(np.ceil(self._filtered.noise_rate * scores.size))
         most = max(most - int((none.weights == 0).sum()), 0)
@@ -177,24 +196,28 @@ class Judged:
         agreeing[lowest[scores[lowest] < border]] = 0.0
         return UseOfTrust(name, none.weights * keep_every_class(agreeing, self._labels))
 
-    def _losses(self, uses: tuple[UseOfTrust, ...], judge: FloatArray) -> dict[str, float]:
+    def _losses(self, weights: FloatArray, judge: FloatArray) -> Losses:
         """The squared errors of the probabilities of the judging rows, by fits to other rows."""
-        judge = self._base * judge
-        return {
-            name: weighted_error((1 - self._held_out(weights)) ** 2, self._labels, judge)
-            for name, weights in uses
-        }
+        wrong = (1 - self._held_out(weights)) ** 2
+        equal = class_weights("balanced", self._labels)
+        return Losses(
+            *(weighted_error(wrong, self._labels, judge, costs) for costs in (self._base, equal))
+        )
 
     def _held_out(self, weights: FloatArray) -> FloatArray:
-        """The probability of its own label for each row, by a fit to the other half."""
-        right = np.empty(self._labels.size)
+        """The probability of its own label for each row, by a fit to the other half; 0 without."""
+        right = np.zeros(self._labels.size)
         folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
         for train, test in folds.split(np.empty((self._labels.size, 1)), self._labels):
-            fitted = clone(self._estimator).fit(
-                _safe_indexing(self._rows, train),
-                self._labels[train],
-                sample_weight=(self._base * weights)[train],
-            )
+            fitted = clone(self._estimator)
+            try:
+                fitted.fit(
+                    _safe_indexing(self._rows, train),
+                    self._labels[train],
+                    sample_weight=(self._base * weights)[train],
+                )
+            except ValueError:  # half of the rows may be too few: a column can be empty in them
+                continue
             right[test] = _probability(fitted, _safe_indexing(self._rows, test), self._labels[test])
         return right
 
