@@ -49,6 +49,32 @@ def test_weights_count_by_their_ratios() -> None:
     assert twice == pytest.approx(once, abs=1e-6)
 
 
+def test_rows_of_large_weight_are_judged_like_others() -> None:
+    weights = np.where(np.arange(N) % 10 == 0, 20.0, 1.0)  # in every bootstrap that heeds them
+    found = plausibility(X, INSIDE, weights)
+    for sign in (-1.0, 1.0):
+        own = (sign == INSIDE) & (weights > 1)
+        assert (found[own] > 0.5).mean() > 0.8
+
+
+def test_a_rare_label_is_not_improbable_because_it_is_rare() -> None:
+    rng = np.random.default_rng(0)
+    is_rare = np.arange(2000) < 100
+    rows = rng.standard_normal((2000, 6)) + 1.4 * np.outer(is_rare, [1, 1, 0, 0, 0, 0])
+    found = plausibility(rows, np.where(is_rare, 1.0, -1.0), np.ones(2000))
+    assert (found[is_rare] < 0.3).mean() < 0.15  # .25 by the probability itself
+    assert (found[~is_rare] < 0.3).mean() < 0.01
+
+
+@pytest.mark.parametrize("value", [1e39, 1e300, 1.5e308])
+def test_values_beyond_single_precision_are_taken(value: float) -> None:
+    rows = X.copy()
+    rows[:3, 2], rows[3:5, 2] = value, -value
+    found = plausibility(rows, SIGNS, ONES)
+    assert np.isfinite(found).all()
+    assert found == pytest.approx(plausibility(sp.csr_array(rows), SIGNS, ONES), abs=1e-9)
+
+
 def test_rows_of_little_weight_hardly_count() -> None:
     weights = np.where(IS_FLIPPED, 1e-9, 1.0)
     trusting, careful = (plausibility(X, SIGNS, w)[~IS_FLIPPED] for w in (ONES, weights))

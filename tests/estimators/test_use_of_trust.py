@@ -19,6 +19,7 @@ N = 600
 X = RNG.standard_normal((N, 2))
 TRUTH = X[:, 0] > 0
 ONES = np.ones(N)
+RARE = 0.9  # a smaller class lies beyond this
 IS_FLIPPED = np.arange(N) < N // 4
 FLIPPED = np.where(IS_FLIPPED & TRUTH, "no", np.where(TRUTH, "yes", "no"))
 TRUST = np.where(IS_FLIPPED & TRUTH, 0.0, 1.0)
@@ -140,6 +141,33 @@ def test_all_of_the_trust_is_used_where_rows_with_the_right_label_steer() -> Non
     used = use(Weighed(0.6), labels=np.where(TRUTH, "yes", "no"), trust=distrusted)
     assert used.name == "all"
     assert np.array_equal(used.weights, distrusted)
+
+
+class Unbalanced(Weighed):
+    """Right with probability .7; without some rows .95 for one class, and .35 for the rare one."""
+
+    def predict_proba(self, X: Any) -> Any:
+        rare = np.where(X[:, 0] > RARE, 0.7, 0.3)
+        if self.right_ == 0.9:  # some rows have no weight
+            rare = np.where(X[:, 0] > RARE, 0.35, 0.05)
+        return np.stack([1 - rare, rare], axis=1)
+
+
+def test_a_rare_class_is_not_given_up_for_the_other_one() -> None:
+    labels = np.where(X[:, 0] > RARE, "yes", "no")
+    distrusted = np.where(np.arange(N) < 30, 0.0, 1.0)
+    assert (labels == "yes").sum() >= FEWEST
+    assert use(Unbalanced(0.6), labels, distrusted).name == "none"
+
+
+def test_an_estimator_that_half_of_the_rows_do_not_suit_is_not_compared() -> None:
+    class Picky(Weighed):
+        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+            if len(y) < N:
+                raise ValueError("a column has one value only")
+            return super().fit(X, y, sample_weight)
+
+    assert use(Picky()).name == "none"
 
 
 def test_flips_are_distrusted_by_a_regression_that_they_would_steer() -> None:
