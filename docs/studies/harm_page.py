@@ -172,8 +172,9 @@ def _missing(cells: Sequence[Row]) -> Iterator[str]:
     """Methods that met fewer splits than planned."""
     counts: dict[tuple[str, str], int] = {}
     for cell in cells:
-        if cell["method"] in ON_ALL_SPLITS and cell["error"]:
-            counts[cell["table"], cell["method"]] = int(number(cell, "n_splits"))
+        if cell["method"] in ON_ALL_SPLITS and cell["attack"] != CLEAN and cell["error"]:
+            key, n_splits = (cell["table"], cell["method"]), int(number(cell, "n_splits"))
+            counts[key] = min(counts.get(key, n_splits), n_splits)
     fewer = [
         f"{TITLES[method]} on {table} ({n_splits} of {planned(table)})"
         for (table, method), n_splits in counts.items()
