@@ -48,7 +48,12 @@ class Examples:
         checked = {"assume_finite": True, "skip_parameter_validation": True}
         with warnings.catch_warnings(), config_context(**checked):
             warnings.simplefilter("ignore", ConvergenceWarning)  # it ends the path
-            return model.fit(self.rows[train], self.signs[train], self.weights[train])
+            return model.fit(self.rows[train], self.signs[train], self.weights_of(train))
+
+    def weights_of(self, train: Places) -> FloatArray:
+        """The weights of these rows; ones if none of them has any."""
+        weights = self.weights[train]
+        return weights if weights.any() else np.ones(weights.size)
 
     def held_out(self, fit: Callable[[Fold], Scores]) -> "HeldOut":
         """What models that are fitted to the training rows of each fold do on the others."""

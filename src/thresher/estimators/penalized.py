@@ -228,7 +228,7 @@ def _one_after_the_other(examples: Examples, limit: int) -> "Columns":
     weights = np.zeros((examples.signs.size, 1 + len(examples.folds)))
     weights[:, 0] = examples.weights
     for i, fold in enumerate(examples.folds, start=1):
-        weights[fold.train, i] = examples.weights[fold.train]
+        weights[fold.train, i] = examples.weights_of(fold.train)
     chosen = choose_features(
         examples.rows, examples.signs, weights, limit, with_intercept=examples.with_intercept
     )
@@ -326,7 +326,7 @@ class _Path:
         return ChosenPenalty(self, C, held_out, is_constant=True)
 
     def _mean_sign(self, train: Places) -> float:
-        signs, weights = self.examples.signs[train], self.examples.weights[train]
+        signs, weights = self.examples.signs[train], self.examples.weights_of(train)
         return float(np.average(signs, weights=weights)) * self.examples.with_intercept
 
     def has_too_many_features(self, C: float) -> bool:
