@@ -161,6 +161,15 @@ def is_valid(table: np.ndarray, y: np.ndarray, parameters: dict[str, Any]) -> bo
 HOSTILE = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
+def test_a_fold_in_which_no_row_has_trust_does_not_stop_the_fit() -> None:
+    rows = np.array([[5.0, 2, 2], [2, 2, 2], [2, 2, 2], [2, 2, 8], [2, 2, 2]])
+    options = {"sparsity": "all", "noise_rate": 0.0, "fit_intercept": False, "scale": False}
+    two_rows = 5.0 * np.eye(4, 3)[[0, 3, 3, 0]]
+    for X_tiny, labels in ((rows, [0, 0, 1, 1, 1]), (two_rows, [0, 0, 1, 1])):
+        model = classifier(**options, reach=1.0).fit(X_tiny, labels)
+        assert np.isfinite(model.coef_).all()
+
+
 @settings(max_examples=25, **HOSTILE)
 @given(ANY_TABLE, PARAMETERS, st.data())
 def test_any_table_is_refused_or_learned(

@@ -126,6 +126,23 @@ def test_of_two_ways_to_contradict_the_one_that_predicts_better_counts() -> None
     assert np.array_equal(used.weights == 0, is_wrong)
 
 
+def test_improbable_labels_do_not_count_if_all_of_the_trust_predicts_better() -> None:
+    planted, improbable = np.arange(N) < 20, np.arange(N) >= N - 20
+
+    class HardlyHelped(Steered):
+        def fit(self, X_fit: Any, y: Any, sample_weight: Any = None) -> Any:
+            super().fit(X_fit, y, sample_weight)
+            is_odd = np.isin(X_fit[:, 0], X[improbable][:, 0])
+            if not sample_weight[is_odd].any():
+                self.right_ = max(self.right_, 0.89)  # almost as good as without planted rows
+            return self
+
+    labels, trust = np.where(TRUTH, "yes", "no"), np.where(planted, 0.0, 1.0)
+    odds = np.where(improbable, IMPROBABLE - 0.1, 1.0)
+    assert use(HardlyHelped(planted), labels, trust, odds=odds).name == "all"
+    assert use(HardlyHelped(planted | improbable), labels, ONES / 2, odds=odds).name == "improbable"
+
+
 def test_of_improbable_labels_no_more_are_left_out_than_could_be_planted() -> None:
     is_wrong = (FLIPPED == "yes") != TRUTH
     odds = np.where(is_wrong, np.arange(N) / N * IMPROBABLE, 1.0)
