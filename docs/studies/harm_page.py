@@ -158,12 +158,15 @@ def _is_worse(cell: Row) -> bool:
 
 def _better_trees(cells: Sequence[Row]) -> Iterator[str]:
     """Where a linear boundary is not enough."""
-    clean = {(c["table"], c["method"]): number(c, "error") for c in cells if c["attack"] == CLEAN}
+    clean = {(c["table"], c["method"]): c for c in cells if c["attack"] == CLEAN and c["error"]}
     parts = []
     for table in dict.fromkeys(table for table, _ in clean):
-        ours, forest = (clean.get((table, name), math.nan) for name in (OURS, "forest"))
-        if ours - forest > NOTABLE:
-            parts.append(f"{table} ({forest:.1f}% against {ours:.1f}%)")
+        ours, forest = (clean.get((table, name)) for name in (OURS, "forest"))
+        if ours is None or forest is None or ours["n_splits"] != forest["n_splits"]:
+            continue
+        errors = [number(cell, "error") for cell in (forest, ours)]
+        if errors[1] - errors[0] > NOTABLE:
+            parts.append(f"{table} ({errors[0]:.1f}% against {errors[1]:.1f}%)")
     if parts:
         yield f"A plain random forest is better on clean {', '.join(parts)}."
 
