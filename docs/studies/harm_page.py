@@ -35,6 +35,7 @@ TITLES = {
     "norm-filter-linear-svm": "norm filter, SVM",
 }
 ON_ALL_SPLITS = (OURS, "trusted-forest", "trusted-boosting")
+TREE_NAMES = ("forest", "boosting")
 NOTABLE = 1.0  # points of difference
 ALL_ATTACKS = "difference to the peer, mean of all attacks"
 N_SHOWN = 3  # losses of each table
@@ -148,6 +149,7 @@ def losses(cells: Sequence[Row], bars: Sequence[Row]) -> Iterator[str]:
     if unknown:
         yield f"Not all that was asked for was measured on {', '.join(unknown)}."
     yield from _better_trees(cells)
+    yield from _worse_with_trust(cells)
     yield from _missing(cells)
 
 
@@ -169,6 +171,18 @@ def _better_trees(cells: Sequence[Row]) -> Iterator[str]:
             parts.append(f"{table} ({errors[0]:.1f}% against {errors[1]:.1f}%)")
     if parts:
         yield f"A plain random forest is better on clean {', '.join(parts)}."
+
+
+def _worse_with_trust(cells: Sequence[Row]) -> Iterator[str]:
+    """Where a tree is better off without trust."""
+    parts = []
+    for table, tree in product(dict.fromkeys(c["table"] for c in cells), TREE_NAMES):
+        differences = tree_differences(cells, table, tree)
+        least = max(differences, key=differences.__getitem__, default="")
+        if least and differences[least] > NOTABLE:
+            parts.append(f"{TITLES[tree]} on {table} ({signed(differences[least])}, {least})")
+    if parts:
+        yield f"Trust costs more than {NOTABLE:g} point under some attack: {', '.join(parts)}."
 
 
 def _missing(cells: Sequence[Row]) -> Iterator[str]:
@@ -225,25 +239,32 @@ def error_table(cells: Sequence[Row]) -> str:
     return markdown(["table", "method", *head], rows)
 
 
+def tree_differences(cells: Sequence[Row], table: str, tree: str) -> dict[str, float]:
+    """The error of a tree with trust less that without, by attack, where both met all splits."""
+    both = [
+        {where(c): c for c in cells if (c["table"], c["method"]) == (table, name) and c["error"]}
+        for name in (tree, f"trusted-{tree}")
+    ]
+    return {
+        name: number(both[1][name], "error") - number(alone, "error")
+        for name, alone in both[0].items()
+        if name in both[1] and both[1][name]["n_splits"] == alone["n_splits"]
+    }
+
+
 def tree_table(cells: Sequence[Row]) -> str:
     """For each table and tree, what trust changes."""
-    errors = {(c["table"], c["method"], where(c)): c for c in cells if c["error"]}
     rows = []
-    for table, tree in product(dict.fromkeys(c["table"] for c in cells), ("forest", "boosting")):
-        alone = {name: c for (t, m, name), c in errors.items() if (t, m) == (table, tree)}
-        trusted = {name: errors.get((table, f"trusted-{tree}", name)) for name in alone}
-        differences = {
-            name: number(cell, "error") - number(alone[name], "error")
-            for name, cell in trusted.items()
-            if cell is not None and cell["n_splits"] == alone[name]["n_splits"]  # the same splits
-        }
+    for table, tree in product(dict.fromkeys(c["table"] for c in cells), TREE_NAMES):
+        differences = tree_differences(cells, table, tree)
         clean = differences.pop(CLEAN, math.nan)
         if not differences:
             continue
         most, least = (end(differences, key=differences.__getitem__) for end in (min, max))
         average = sum(differences.values()) / len(differences)
         shown = [f"{signed(differences[name])} ({name})" for name in (most, least)]
-        n_splits = max(number(cell, "n_splits") for cell in alone.values())
+        met = [c for c in cells if (c["table"], c["method"]) == (table, tree)]
+        n_splits = max(number(cell, "n_splits") for cell in met if cell["error"])
         line = [table, TITLES[tree], signed(clean), signed(average), *shown, f"{n_splits:.0f}"]
         rows.append(line)
     return markdown(

@@ -25,7 +25,9 @@ LEMMAS = (*RIVALS, "experiments/lemmas.py")
 TABLES = (*RIVALS, "estimators", "preparation", "simulate/poisoning", "experiments/table_run.py")
 # Modules that count where they are named, and not as parts of their folder.
 TRUST_FOR_OTHERS = (
-    *("estimators/trusted.py", "estimators/use_of_trust.py", "estimators/plausibility.py"),
+    "estimators/trusted.py",
+    "estimators/use_of_trust.py",
+    "estimators/plausibility.py",
 )
 TRUSTED = (*TABLES, *TRUST_FOR_OTHERS)
 AUDITS = (*TABLES, "auditing")
