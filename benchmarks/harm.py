@@ -52,7 +52,12 @@ TRUSTED = {f"trusted-{name}": name for name in TREES}
 NEEDS_DENSE = ("boosting", "trusted-boosting")
 RIVALS = ("sever", "trimmed-loss", "norm-filter-l1-logistic", "norm-filter-linear-svm")
 SOURCES = {THRESHER: sources.TABLES, **dict.fromkeys(TRUSTED, sources.TRUSTED)}  # behind ours
-CHOSEN = ("C_", "sparsity_", "final_fit_")  # what a fitted model says about its choice
+CHOSEN = (
+    "C_",
+    "sparsity_",
+    "final_fit_",
+    "use_of_trust_",
+)  # what a fitted model says about its choice
 Record = dict[str, Any]
 
 

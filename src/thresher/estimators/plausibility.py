@@ -64,9 +64,7 @@ def _single(rows: Rows) -> Rows:
     most = float(np.finfo(np.float32).max)
     if not is_sparse(rows):
         return np.clip(rows, -most, most)
-    within = rows.copy()
-    within.data = np.clip(rows.data, -most, most)
-    return within
+    return type(rows)((np.clip(rows.data, -most, most), rows.indices, rows.indptr), rows.shape)
 
 
 def _forest_scores(rows: Rows, signs: FloatArray) -> FloatArray:

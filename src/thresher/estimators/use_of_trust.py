@@ -1,5 +1,6 @@
 """How much of the trust an estimator needs: as little distrust as predicts held-out rows well."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,8 +26,9 @@ BORDERS = (0.25, 0.5, 0.5, 0.5, 0.5)
 FAR = 1.0  # in the same units: a row that is farther on the wrong side contradicts
 IMPROBABLE = 0.3  # a row whose label is less probable than this contradicts other rows like it
 SLIGHT = 0.003  # by which the squared error of probabilities may exceed the smallest one
-FEWEST = 100  # rows of each class: fewer say little about so small a difference
-N_FOLDS = 2
+FEWEST = 10  # rows of each class: with fewer, nothing is compared
+FEW = 100  # rows of each class: with fewer, an estimator needs more than half of them
+N_FOLDS, N_FOLDS_OF_FEW = 2, 5
 
 
 class Filtered:
@@ -118,6 +120,13 @@ class UseOfTrust(NamedTuple):
     name: str
     weights: FloatArray
 
+    @property
+    def slack(self) -> float:
+        """By how much its loss may exceed the smallest one."""
+        return (
+            0.0 if self.name == "improbable" else SLIGHT
+        )  # it does not see rows that lie together
+
 
 class Losses(NamedTuple):
     """A loss with each class weighted as the estimator's rows are, and with equal classes."""
@@ -134,7 +143,7 @@ class Judged:
     the other half, with less and less trust: in all rows; in those whose labels do not contradict
     others; in each row as much as the filter has. The first that is hardly worse than the best is
     taken. What makes the estimator worse where both classes count alike is not considered: a rare
-    class must not be lost for the sake of the other one.
+    class must not be lost for the sake of the other one. Of few rows, the fits see four fifths.
 
     Labels contradict linear fits, which see flips that lie together, or learners that need not be
     linear, which see single ones. The latter count only if nothing predicts better: they see no
@@ -155,6 +164,8 @@ class Judged:
     ) -> None:
         self._estimator, self._rows, self._labels = estimator, rows, labels
         self._base, self._filtered = base, filtered
+        self._costs = (base, class_weights("balanced", labels))
+        self._n_fewest = int(np.unique(labels, return_counts=True)[1].min())
 
     def use(self) -> UseOfTrust:
         """As little distrust as possible."""
@@ -162,27 +173,17 @@ class Judged:
         if np.array_equal(filtered.trust, filtered.looked_at):
             return UseOfTrust("none", filtered.looked_at)
         everything = UseOfTrust("all", filtered.trust)
-        if np.unique(self._labels, return_counts=True)[1].min() < FEWEST:
+        if self._n_fewest < FEWEST:
             return everything
         none = UseOfTrust("none", filtered.undisputed())
         linear = self._without_contradicting(none, "labels", filtered.margins(), -FAR)
-        found = filtered.plausibility(none.weights > 0)
-        improbable = self._without_contradicting(none, "improbable", found, IMPROBABLE)
-        judge = self._base * linear.weights
-        losses = {
-            use.name: self._losses(use.weights, judge)
-            for use in (none, linear, improbable, everything)
-        }
-        uses = [
-            use
-            for use in (none, improbable, linear, everything)
-            if losses[use.name].classes <= losses["none"].classes
-        ]
+        likely = filtered.plausibility(none.weights > 0)
+        improbable = self._without_contradicting(none, "improbable", likely, IMPROBABLE)
+        uses = [none, improbable, linear, everything]
+        losses = self._losses(uses, self._base * linear.weights)
+        uses = [use for use in uses if losses[use.name].classes <= losses["none"].classes]
         least = min(losses[use.name].rows for use in uses)
-        slack = {"improbable": 0.0}  # rows that lie together find each other probable
-        return next(
-            use for use in uses if losses[use.name].rows <= least + slack.get(use.name, SLIGHT)
-        )
+        return next(use for use in uses if losses[use.name].rows <= least + use.slack)
 
     def _without_contradicting(
         self, none: UseOfTrust, name: str, scores: FloatArray, border: float
@@ -199,18 +200,21 @@ class Judged:
         agreeing[lowest[scores[lowest] < border]] = 0.0
         return UseOfTrust(name, none.weights * keep_every_class(agreeing, self._labels))
 
-    def _losses(self, weights: FloatArray, judge: FloatArray) -> Losses:
+    def _losses(self, uses: Sequence[UseOfTrust], judge: FloatArray) -> dict[str, Losses]:
         """The squared errors of the probabilities of the judging rows, by fits to other rows."""
+        different = {use.weights.tobytes(): use.weights for use in uses}
+        losses = {key: self._loss(weights, judge) for key, weights in different.items()}
+        return {use.name: losses[use.weights.tobytes()] for use in uses}
+
+    def _loss(self, weights: FloatArray, judge: FloatArray) -> Losses:
         wrong = (1 - self._held_out(weights)) ** 2
-        equal = class_weights("balanced", self._labels)
-        return Losses(
-            *(weighted_error(wrong, self._labels, judge, costs) for costs in (self._base, equal))
-        )
+        return Losses(*(weighted_error(wrong, self._labels, judge, costs) for costs in self._costs))
 
     def _held_out(self, weights: FloatArray) -> FloatArray:
-        """The probability of its own label for each row, by a fit to the other half; 0 without."""
+        """The probability of its own label for each row, by a fit to other folds; 0 without one."""
         right = np.zeros(self._labels.size)
-        folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
+        n_folds = N_FOLDS if self._n_fewest >= FEW else N_FOLDS_OF_FEW
+        folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)
         for train, test in folds.split(np.empty((self._labels.size, 1)), self._labels):
             fitted = clone(self._estimator)
             try:
@@ -219,7 +223,7 @@ class Judged:
                     self._labels[train],
                     sample_weight=(self._base * weights)[train],
                 )
-            except ValueError:  # half of the rows may be too few: a column can be empty in them
+            except ValueError:  # these rows may be too few: a column can be empty in them
                 continue
             right[test] = _probability(fitted, _safe_indexing(self._rows, test), self._labels[test])
         return right
