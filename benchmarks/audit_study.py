@@ -34,7 +34,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import thresher
-from benchmarks.harm import Limits, Record, record_of, run_study
+from benchmarks.harm import Record, record_of, run_study
 from benchmarks.harm_bars import source_of
 from thresher.experiments.arena.run import RecordFile, latest_records
 from thresher.experiments.sources import AUDITS, source_digest
@@ -208,7 +208,7 @@ def bad_table(data_dir: str, table: str, seed: int, kind: str) -> Spoiled:
     return KINDS[kind](*clean_table(data_dir, table), seed)
 
 
-def measure(ranking: Ranking, data_dir: str, _: Limits) -> Record:
+def measure(ranking: Ranking, data_dir: str) -> Record:
     """The record of a ranking; any exception is its outcome."""
     try:
         X, y, is_bad = bad_table(data_dir, ranking.table, ranking.seed, ranking.kind)
@@ -270,7 +270,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 options.tables, options.seeds, options.kinds, options.methods
             )
         ]
-        return run_study(file, rankings, options, Limits(options.time_limit), measure=measure)
+        return run_study(file, rankings, options, seconds=options.time_limit, measure=measure)
 
 
 def _parser() -> argparse.ArgumentParser:

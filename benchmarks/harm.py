@@ -29,10 +29,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from pebble import ProcessPool
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.metrics import balanced_accuracy_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from threadpoolctl import threadpool_limits
 
 import thresher
@@ -45,19 +47,17 @@ from thresher.experiments.table_run import fit_quietly, make_learner
 from thresher.rendering.progress import plain_lines, progress
 from thresher.simulate.poisoning import PoisonedSplit
 from thresher.table_files import find_table
+from thresher.validation import is_sparse
 
 UNDEFENDED = ("l1-logistic", "linear-svm")
 TREES = {"forest": RandomForestClassifier, "boosting": HistGradientBoostingClassifier}
 TRUSTED = {f"trusted-{name}": name for name in TREES}
-NEEDS_DENSE = ("boosting", "trusted-boosting")
+BOOSTING = ("boosting", "trusted-boosting")  # takes no sparse rows, and few columns at a time
+MANY_COLUMNS, BOOSTED_COLUMNS = 1000, 300  # of a table with more, boosting gets these
 RIVALS = ("sever", "trimmed-loss", "norm-filter-l1-logistic", "norm-filter-linear-svm")
 SOURCES = {THRESHER: sources.TABLES, **dict.fromkeys(TRUSTED, sources.TRUSTED)}  # behind ours
-CHOSEN = (
-    "C_",
-    "sparsity_",
-    "final_fit_",
-    "use_of_trust_",
-)  # what a fitted model says about its choice
+CHOSEN = ("C_", "sparsity_", "final_fit_", "use_of_trust_")  # by which a fitted model says so
+TIME_LIMIT = 3600.0  # seconds of a fit
 Record = dict[str, Any]
 
 
@@ -78,38 +78,31 @@ class Fit:
         return f"{self.table}/{self.seed}/{self.attack}/{strength}/{self.method}"
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What a fit may take: seconds, and megabytes of sparse rows that are made dense."""
-
-    seconds: float = 3600.0
-    dense_megabytes: float = 100.0
-
-
 # -- one fit -------------------------------------------------------------------------------------
 
 
-def make_model(method: str, noise_rate: float, seed: int) -> Any:
-    """The classifier of that name, unfitted."""
-    if method in TREES:
-        return TREES[method](random_state=seed)
+def make_model(method: str, noise_rate: float, seed: int, n_columns: int) -> Any:
+    """The classifier of that name for a table of so many columns, unfitted."""
     if method in TRUSTED:
-        inner = make_model(TRUSTED[method], noise_rate, seed)
+        inner = make_model(TRUSTED[method], noise_rate, seed, n_columns)
         return thresher.TrustedClassifier(inner, noise_rate=noise_rate, random_state=seed)
-    return make_learner(method, noise_rate, seed)
+    if method not in TREES:
+        return make_learner(method, noise_rate, seed)
+    tree = TREES[method](random_state=seed)
+    if method in BOOSTING and n_columns > MANY_COLUMNS:
+        choice = SelectKBest(f_classif, k=BOOSTED_COLUMNS)
+        return make_pipeline(choice, FunctionTransformer(_dense, accept_sparse=True), tree)
+    return tree
 
 
-def measure(fit: Fit, data_dir: str, limits: Limits) -> Record:
+def _dense(rows: Any) -> Any:
+    return rows.toarray() if is_sparse(rows) else rows
+
+
+def measure(fit: Fit, data_dir: str) -> Record:
     """The record of a fit; any exception is its outcome."""
     try:
         split = split_of(data_dir, fit.table, fit.seed, fit.attack, fit.strength)
-        n_bytes = 8 * int(np.prod(split.X.shape))
-        if fit.method in NEEDS_DENSE and sp.issparse(split.X):
-            if n_bytes > 1e6 * limits.dense_megabytes:
-                needs = f"dense rows would take {n_bytes / 1e6:.0f} MB"
-                reason = f"{needs}; the limit is {limits.dense_megabytes:g} MB"
-                return record_of(fit, "skipped", reason)
-            split = _dense(split)
         source = sources.source_digest(SOURCES.get(fit.method, sources.RIVALS_ON_TABLES))
         return record_of(fit, "finished", **_outcome(fit, split), source=source)
     except Exception as error:
@@ -121,14 +114,9 @@ def record_of(fit: Any, status: str, message: str = "", **outcome: Any) -> Recor
     return {"run": fit.run, **asdict(fit), "status": status, "message": message, **outcome}
 
 
-def _dense(split: PoisonedSplit) -> PoisonedSplit:
-    X, X_test = split.X.toarray(), split.X_test.toarray()
-    return PoisonedSplit(X, split.y, split.is_planted, X_test, split.y_test)
-
-
 def _outcome(fit: Fit, split: PoisonedSplit) -> Record:
     noise_rate = float(split.is_planted.mean()) or CLEAN_RATE
-    model = make_model(fit.method, noise_rate, fit.seed)
+    model = make_model(fit.method, noise_rate, fit.seed, split.X.shape[1])
     seconds = fit_quietly(model, split)
     predicted = model.predict(split.X_test)
     chosen = {name: getattr(model, name) for name in CHOSEN if hasattr(model, name)}
@@ -168,8 +156,7 @@ def _trust(model: Any, is_planted: Any) -> Record:
 def methods_on(table: StudyTable) -> tuple[str, ...]:
     """What the study fits to a table; `--methods` can name others."""
     rivals = RIVALS if table.has_rivals else ()
-    methods = (THRESHER, *UNDEFENDED, *TREES, *TRUSTED, *rivals)
-    return tuple(name for name in methods if not (table.is_sparse and name in NEEDS_DENSE))
+    return (THRESHER, *UNDEFENDED, *TREES, *TRUSTED, *rivals)
 
 
 @dataclass(frozen=True)
@@ -226,8 +213,8 @@ def in_processes(
     *,
     data_dir: str,
     n_jobs: int,
-    limits: Limits,
-    measure: Callable[[Any, str, Limits], Record] = measure,
+    seconds: float = TIME_LIMIT,
+    measure: Callable[[Any, str], Record] = measure,
 ) -> Records:
     """The record of each fit, measured in processes that can be stopped and may die."""
     context = multiprocessing.get_context("spawn")
@@ -235,16 +222,13 @@ def in_processes(
     with without_interrupts():
         _ = pool.active  # starts it
     try:
-        jobs = {
-            pool.schedule(measure, [fit, data_dir, limits], timeout=limits.seconds): fit
-            for fit in fits
-        }
+        jobs = {pool.schedule(measure, [fit, data_dir], timeout=seconds): fit for fit in fits}
         for job in as_completed(jobs):
             error = job.exception()
             if error is None:
                 yield job.result()
             elif isinstance(error, TimeoutError):
-                yield record_of(jobs[job], "timed out", f"stopped after {limits.seconds:g} s")
+                yield record_of(jobs[job], "timed out", f"stopped after {seconds:g} s")
             else:
                 yield record_of(jobs[job], "died", f"{type(error).__name__}: {error}")
     finally:
@@ -276,22 +260,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         names = ", ".join(f"{name}.npz" for name in options.tables)
         print(f"harm: --data-dir must name a folder with {names}", file=sys.stderr)
         return 2
-    limits = Limits(options.time_limit, options.dense_limit)
     with RecordFile(options.out) as file:
-        return run_study(file, _available_fits(options), options, limits)
+        return run_study(file, _available_fits(options), options, seconds=options.time_limit)
 
 
 def run_study(
     file: RecordFile,
     fits: Iterable[Any],
     options: argparse.Namespace,
-    limits: Limits,
     **measuring: Any,
 ) -> int:
     """Measure what the file lacks, in processes; 0, or 130 if it was interrupted."""
-    execute = partial(
-        in_processes, data_dir=options.data_dir, n_jobs=options.jobs, limits=limits, **measuring
-    )
+    execute = partial(in_processes, data_dir=options.data_dir, n_jobs=options.jobs, **measuring)
     try:
         complete(file, fits, execute, retry=options.retry)
     except KeyboardInterrupt:
@@ -329,14 +309,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--jobs", type=int, default=2, help="processes (default: 2)")
     parser.add_argument("--retry", action="store_true", help="repeat fits that did not finish")
-    parser.add_argument("--time-limit", type=float, default=3600.0, metavar="SECONDS")
-    parser.add_argument(
-        "--dense-limit",
-        type=float,
-        default=100.0,
-        metavar="MB",
-        help="of sparse rows that are made dense for boosting (default: 100)",
-    )
+    parser.add_argument("--time-limit", type=float, default=TIME_LIMIT, metavar="SECONDS")
     return parser
 
 

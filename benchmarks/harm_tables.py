@@ -43,14 +43,12 @@ class StudyTable:
     name : of its file in the data folder
     seeds : of its splits; for Enron, the numbers of its attack sets
     max_rows : a sample of so many rows, drawn once; None: all
-    is_sparse : whether it is text: boosting, which takes dense rows only, does not meet it
     has_rivals : whether every rival meets it
     """
 
     name: str
     seeds: tuple[int, ...] = tuple(range(5))
     max_rows: int | None = None
-    is_sparse: bool = False
     has_rivals: bool = False
 
     @property
@@ -65,12 +63,12 @@ TABLES = {
         StudyTable("spambase", has_rivals=True),
         StudyTable("cina"),
         StudyTable("mnist_1v7", max_rows=4000),
-        StudyTable("reuters_earn_v_acq", is_sparse=True),
-        StudyTable("rcv1_small", is_sparse=True, has_rivals=True),
-        StudyTable("movie_reviews", is_sparse=True, has_rivals=True),
+        StudyTable("reuters_earn_v_acq"),
+        StudyTable("rcv1_small", has_rivals=True),
+        StudyTable("movie_reviews", has_rivals=True),
         StudyTable("microarray_singh", seeds=tuple(range(20))),
         StudyTable("mdrr", seeds=tuple(range(20))),
-        StudyTable(ENRON, seeds=ENRON_SETS, is_sparse=True),
+        StudyTable(ENRON, seeds=ENRON_SETS),
     )
 }
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.harm import Limits, Record, record_of, run_study
+from benchmarks.harm import Record, record_of, run_study
 from benchmarks.harm_bars import Bar, shown
 from benchmarks.pools import PoolRun, split_of
 from thresher import ActiveClassifier
@@ -49,7 +49,7 @@ class StopRun(PoolRun):
     """One run of `ActiveClassifier` until it stops."""
 
 
-def measure(run: StopRun, data_dir: str, _: Limits) -> Record:
+def measure(run: StopRun, data_dir: str) -> Record:
     """The record of a run; any exception is its outcome."""
     try:
         split = split_of(run, data_dir)
@@ -131,7 +131,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--retry", action="store_true", help="repeat runs that did not finish")
     options = parser.parse_args(argv)
     with RecordFile(options.out) as file:
-        code = run_study(file, runs_of(options.seeds), options, Limits(), measure=measure)
+        code = run_study(file, runs_of(options.seeds), options, measure=measure)
     bars = bars_of(finished_stops(options.out))
     print(shown(bars))
     return code or int(not all(bar.holds for bar in bars if bar.is_measured))

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harm import Limits, Record, record_of, run_study
+from benchmarks.harm import Record, record_of, run_study
 from benchmarks.pool_learners import PEER_RULES, RULES, State, first_rows, thresher_states
 from thresher.experiments.arena.run import RecordFile
 from thresher.experiments.sources import POOLS, source_digest
@@ -74,7 +74,7 @@ class PoolRun:
         return f"{self.table}/{self.seed}/{self.attack}/{self.fraction:g}/{self.method}"
 
 
-def measure(run: PoolRun, data_dir: str, _: Limits) -> Record:
+def measure(run: PoolRun, data_dir: str) -> Record:
     """The record of a run; any exception is its outcome."""
     try:
         split, start = split_of(run, data_dir), time.process_time()
@@ -143,9 +143,10 @@ def runs_of(options: argparse.Namespace) -> Iterator[PoolRun]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure what is missing; 0, or 130 if it was interrupted."""
     options = _parser().parse_args(argv)
-    limits = Limits(options.time_limit)
     with RecordFile(options.out) as file:
-        return run_study(file, runs_of(options), options, limits, measure=measure)
+        return run_study(
+            file, runs_of(options), options, seconds=options.time_limit, measure=measure
+        )
 
 
 def _parser() -> argparse.ArgumentParser:

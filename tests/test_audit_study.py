@@ -9,13 +9,12 @@ import pytest
 
 from benchmarks import audit_study
 from benchmarks.audit_study import KINDS, Ranking, measure
-from benchmarks.harm import Limits
 from thresher.experiments.arena.run import RecordFile
 from thresher.experiments.sources import AUDITS, source_digest
 
 
 def ranked(kind: str, method: str = "robust z", seed: int = 0) -> dict[str, object]:
-    return measure(Ranking("breast_cancer", seed, kind, method), "", Limits())
+    return measure(Ranking("breast_cancer", seed, kind, method), "")
 
 
 @pytest.mark.parametrize("kind", KINDS)

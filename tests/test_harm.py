@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from benchmarks import harm, harm_tables, wide_tables
-from benchmarks.harm import Fit, Limits, Selection
+from benchmarks.harm import Fit, Selection
 from benchmarks.harm_bars import load
 from benchmarks.harm_tables import ENRON, STRENGTHS, TABLES, split_of
 from thresher.experiments.arena.run import RecordFile
@@ -107,21 +107,20 @@ def test_enrons_planted_rows_stand_below_its_own_training_rows(folder: str) -> N
 # -- one fit ---------------------------------------------------------------------------------
 
 
-def measured(folder: str, method: str, table: str = "tiny", **limits: float) -> dict:
-    attack, strength = "duplicated-spam", 10.0
-    return harm.measure(Fit(table, 3, attack, strength, method), folder, Limits(**limits))
+def measured(folder: str, method: str, table: str = "tiny") -> dict:
+    return harm.measure(Fit(table, 3, "duplicated-spam", 10.0, method), folder)
 
 
 def test_a_fit_is_told_the_true_share_of_planted_rows(folder: str) -> None:
     record = measured(folder, "l1-logistic")
     assert record["status"] == "finished" and record["noise_rate"] == 5 / 47
     assert 0 <= record["error"] <= 1 and 0 <= record["balanced_error"] <= 1
-    clean = harm.measure(Fit("tiny", 3, "none", None, "l1-logistic"), folder, Limits())
+    clean = harm.measure(Fit("tiny", 3, "none", None, "l1-logistic"), folder)
     assert clean["noise_rate"] == 0.02 and clean["n_train"] == 42
 
 
 def test_a_tuned_model_records_the_error_of_its_own_cross_validation(folder: str) -> None:
-    model = harm.make_model("linear-svm", 0.1, 3)
+    model = harm.make_model("linear-svm", 0.1, 3, 3)
     split = split_of(folder, "tiny", 3, "duplicated-spam", 10.0)
     best = max(point.score for point in model.fit(split.X, split.y).path_)
     assert measured(folder, "linear-svm")["cv_error"] == pytest.approx(1 - best)
@@ -154,11 +153,19 @@ def test_an_exception_is_an_outcome(folder: str, monkeypatch: pytest.MonkeyPatch
     assert (record["status"], record["message"]) == ("failed", "MemoryError: no room")
 
 
-def test_boosting_is_skipped_where_dense_rows_would_be_too_large(folder: str) -> None:
-    skipped = measured(folder, "boosting", "sparse", dense_megabytes=0.001)
-    assert skipped["status"] == "skipped" and "the limit is 0.001 MB" in skipped["message"]
-    assert measured(folder, "boosting", "sparse")["status"] == "finished"
-    assert measured(folder, "forest", "sparse", dense_megabytes=0.001)["status"] == "finished"
+def test_boosting_gets_the_columns_that_tell_most_of_a_table_with_many(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    split = split_of(folder, "sparse", 3, "none", None)
+    assert not hasattr(harm.make_model("boosting", 0.1, 3, 3), "steps")
+    monkeypatch.setattr(harm, "MANY_COLUMNS", 2)
+    monkeypatch.setattr(harm, "BOOSTED_COLUMNS", 1)
+    for method in harm.BOOSTING:
+        model = harm.make_model(method, 0.1, 3, 3).fit(split.X, split.y)
+        chosen = getattr(model, "estimator_", model)[0].get_support()
+        assert chosen.tolist() == [True, False, False]
+        assert measured(folder, method, "sparse")["status"] == "finished"
+    assert not hasattr(harm.make_model("forest", 0.1, 3, 3), "steps")
 
 
 # -- all of them -----------------------------------------------------------------------------

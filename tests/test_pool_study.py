@@ -13,7 +13,6 @@ import pytest
 import scipy.sparse as sp
 
 from benchmarks import pool_bars, pool_speed, pool_stops, pools
-from benchmarks.harm import Limits
 from benchmarks.pool_learners import RULES, first_rows, thresher_states
 from benchmarks.pools import ATTACKS, METHODS, PoolRun
 from thresher.experiments.arena.run import RecordFile
@@ -87,7 +86,7 @@ def test_sparse_rows_are_taken_as_they_are(split: Any) -> None:
 def test_a_record_has_the_error_at_budgets_below_the_size_of_the_pool(
     folder: str, method: str
 ) -> None:
-    record = pools.measure(PoolRun("tiny", 1, "flips", 0.1, method), folder, Limits())
+    record = pools.measure(PoolRun("tiny", 1, "flips", 0.1, method), folder)
     assert record["status"] == "finished", record["message"]
     assert 0 <= record["error_50"] < 0.4 and "error_100" not in record
     assert ("high_50" in record) == (method == "thresher")
@@ -114,7 +113,7 @@ def test_the_waiting_for_questions_is_measured(
 
 
 def test_a_failure_is_an_outcome(folder: str) -> None:
-    record = pools.measure(PoolRun("missing", 1, "none", 0.0, "random"), folder, Limits())
+    record = pools.measure(PoolRun("missing", 1, "none", 0.0, "random"), folder)
     assert record["status"] == "failed" and "missing" in record["message"]
 
 
@@ -189,7 +188,7 @@ def test_a_run_ends_for_its_reason(
 ) -> None:
     monkeypatch.setitem(pool_stops.TARGETS, "tiny", (target, None))
     run = pool_stops.StopRun("tiny", 1, "none", 0.0, "thresher")
-    record = pool_stops.measure(run, folder, Limits())
+    record = pool_stops.measure(run, folder)
     assert record["status"] == "finished", record["message"]
     assert record["reason"] == reason and record["n_random"] >= 20
 

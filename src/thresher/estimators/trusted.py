@@ -67,7 +67,7 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
     use_of_trust_ : "none": nothing stands out, or fits without trust predict held-out rows about as
         well; "labels": so do fits without the rows whose labels contradict linear fits strongly, at
         most `noise_rate` of all; "improbable": the same, for rows whose labels are improbable to a
-        forest and a kernel model; "all": none of these do, or a class has fewer than 100 rows
+        forest and a kernel model; "all": none of these do, or a class has fewer than 10 rows
     evidence_ : the `Evidence`, with a sentence on what stands out
     classes_ : the two labels
     n_features_in_, feature_names_in_ : as in scikit-learn

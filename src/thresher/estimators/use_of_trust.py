@@ -123,9 +123,8 @@ class UseOfTrust(NamedTuple):
     @property
     def slack(self) -> float:
         """By how much its loss may exceed the smallest one."""
-        return (
-            0.0 if self.name == "improbable" else SLIGHT
-        )  # it does not see rows that lie together
+        # Planted rows that lie together find each other probable: "improbable" must be the best.
+        return 0.0 if self.name == "improbable" else SLIGHT
 
 
 class Losses(NamedTuple):
