@@ -52,11 +52,11 @@ from thresher.validation import is_sparse
 UNDEFENDED = ("l1-logistic", "linear-svm")
 TREES = {"forest": RandomForestClassifier, "boosting": HistGradientBoostingClassifier}
 TRUSTED = {f"trusted-{name}": name for name in TREES}
-BOOSTING = ("boosting", "trusted-boosting")  # takes no sparse rows, and few columns at a time
-MANY_COLUMNS, BOOSTED_COLUMNS = 1000, 300  # of a table with more, boosting gets these
+BOOSTING = "boosting"  # takes no sparse rows, and few columns at a time
+MANY_COLUMNS, BOOSTED_COLUMNS = 1000, 300  # of a table with so many, boosting gets these
 RIVALS = ("sever", "trimmed-loss", "norm-filter-l1-logistic", "norm-filter-linear-svm")
 SOURCES = {THRESHER: sources.TABLES, **dict.fromkeys(TRUSTED, sources.TRUSTED)}  # behind ours
-CHOSEN = ("C_", "sparsity_", "final_fit_", "use_of_trust_")  # by which a fitted model says so
+CHOSEN = ("C_", "sparsity_", "final_fit_", "use_of_trust_")  # attributes that name what was chosen
 TIME_LIMIT = 3600.0  # seconds of a fit
 Record = dict[str, Any]
 
@@ -82,17 +82,17 @@ class Fit:
 
 
 def make_model(method: str, noise_rate: float, seed: int, n_columns: int) -> Any:
-    """The classifier of that name for a table of so many columns, unfitted."""
+    """The unfitted classifier of that name for a table with so many columns."""
     if method in TRUSTED:
         inner = make_model(TRUSTED[method], noise_rate, seed, n_columns)
         return thresher.TrustedClassifier(inner, noise_rate=noise_rate, random_state=seed)
     if method not in TREES:
         return make_learner(method, noise_rate, seed)
     tree = TREES[method](random_state=seed)
-    if method in BOOSTING and n_columns > MANY_COLUMNS:
-        choice = SelectKBest(f_classif, k=BOOSTED_COLUMNS)
-        return make_pipeline(choice, FunctionTransformer(_dense, accept_sparse=True), tree)
-    return tree
+    if method != BOOSTING:
+        return tree
+    choice = [SelectKBest(f_classif, k=BOOSTED_COLUMNS)] if n_columns > MANY_COLUMNS else []
+    return make_pipeline(*choice, FunctionTransformer(_dense, accept_sparse=True), tree)
 
 
 def _dense(rows: Any) -> Any:

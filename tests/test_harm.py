@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -153,19 +154,28 @@ def test_an_exception_is_an_outcome(folder: str, monkeypatch: pytest.MonkeyPatch
     assert (record["status"], record["message"]) == ("failed", "MemoryError: no room")
 
 
+@pytest.mark.parametrize("table", ["tiny", "sparse"])
+@pytest.mark.parametrize("method", ["boosting", "trusted-boosting"])
+def test_boosting_takes_dense_and_sparse_tables(folder: str, table: str, method: str) -> None:
+    assert measured(folder, method, table)["status"] == "finished"
+
+
 def test_boosting_gets_the_columns_that_tell_most_of_a_table_with_many(
     folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     split = split_of(folder, "sparse", 3, "none", None)
-    assert not hasattr(harm.make_model("boosting", 0.1, 3, 3), "steps")
     monkeypatch.setattr(harm, "MANY_COLUMNS", 2)
     monkeypatch.setattr(harm, "BOOSTED_COLUMNS", 1)
-    for method in harm.BOOSTING:
+    for method in ("boosting", "trusted-boosting"):
         model = harm.make_model(method, 0.1, 3, 3).fit(split.X, split.y)
         chosen = getattr(model, "estimator_", model)[0].get_support()
         assert chosen.tolist() == [True, False, False]
-        assert measured(folder, method, "sparse")["status"] == "finished"
-    assert not hasattr(harm.make_model("forest", 0.1, 3, 3), "steps")
+
+
+def test_a_record_says_how_much_of_the_trust_was_used(folder: str) -> None:
+    chosen = json.loads(measured(folder, "trusted-forest")["chosen"])
+    assert chosen["use_of_trust_"] in ("none", "improbable", "labels", "all")
+    assert measured(folder, "forest")["chosen"] == "{}"
 
 
 # -- all of them -----------------------------------------------------------------------------

@@ -12,7 +12,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from thresher import HalfspaceClassifier
-from thresher.estimators.use_of_trust import FAR, FEWEST, IMPROBABLE, Filtered, Judged, UseOfTrust
+from thresher.estimators.use_of_trust import (
+    FAR,
+    FEW,
+    FEWEST,
+    IMPROBABLE,
+    N_FOLDS,
+    N_FOLDS_OF_FEW,
+    Filtered,
+    Judged,
+    UseOfTrust,
+)
 
 RNG = np.random.default_rng(0)
 N = 600
@@ -177,14 +187,36 @@ def test_a_rare_class_is_not_given_up_for_the_other_one() -> None:
     assert use(Unbalanced(0.6), labels, distrusted).name == "none"
 
 
-def test_an_estimator_that_half_of_the_rows_do_not_suit_is_not_compared() -> None:
+@pytest.mark.parametrize("error", [ValueError, IndexError])
+def test_all_of_the_trust_is_used_by_an_estimator_that_no_part_of_the_rows_suits(
+    error: type[Exception],
+) -> None:
     class Picky(Weighed):
         def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
             if len(y) < N:
-                raise ValueError("a column has one value only")
+                raise error("a column has one value only")
             return super().fit(X, y, sample_weight)
 
-    assert use(Picky()).name == "none"
+    used = use(Picky())
+    assert used.name == "all"
+    assert np.array_equal(used.weights, TRUST)
+
+
+def test_a_fit_whose_predictions_fail_is_as_good_as_none() -> None:
+    class Failing(Weighed):
+        def predict_proba(self, X: Any) -> Any:
+            raise IndexError(f"a category is new in {len(X)} rows")
+
+    assert use(Failing()).name == "all"
+
+
+def test_probabilities_that_are_no_numbers_count_as_wrong() -> None:
+    class Unsure(Steered):
+        def predict_proba(self, X: Any) -> Any:
+            return super().predict_proba(X) * (1.0 if self.right_ == 0.9 else np.nan)
+
+    steering = MARGINS < -FAR
+    assert use(Unsure(steering)).name == "labels"
 
 
 def test_flips_are_distrusted_by_a_regression_that_they_would_steer() -> None:
@@ -196,11 +228,44 @@ def test_flips_are_distrusted_by_a_regression_that_they_would_steer() -> None:
     assert (trusted == TRUTH).mean() > (steered == TRUTH).mean()
 
 
-@pytest.mark.parametrize("n_rows", [FEWEST, 4 * FEWEST])
-def test_small_classes_use_all_of_the_trust_without_a_fit(n_rows: int) -> None:
-    labels, trust = np.where(np.arange(n_rows) % 2, "yes", "no"), np.full(n_rows, 0.5)
-    used = use(Weighed(0.9), labels, trust)
-    assert (used.name == "all") == (n_rows == FEWEST)
+class Counting(Weighed):
+    """Keeps how many rows each fit had."""
+
+    def __init__(self, sizes: list[int]) -> None:
+        self.sizes, self.steered = sizes, 0.9
+
+    def __sklearn_clone__(self) -> Any:
+        return self
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        self.sizes.append(len(y))
+        return super().fit(X, y, sample_weight)
+
+
+def alternating(n_per_class: int) -> Any:
+    return np.where(np.arange(2 * n_per_class) % 2, "yes", "no")
+
+
+def test_very_small_classes_use_all_of_the_trust_without_a_fit() -> None:
+    sizes: list[int] = []
+    labels = alternating(FEWEST - 1)
+    assert use(Counting(sizes), labels, np.full(labels.size, 0.5)).name == "all"
+    assert sizes == []
+    assert use(Counting(sizes), alternating(FEWEST), np.full(2 * FEWEST, 0.5)).name == "none"
+    assert sizes
+
+
+@pytest.mark.parametrize(
+    ("n_per_class", "n_folds"),
+    [(FEW - 1, N_FOLDS_OF_FEW), (FEW, N_FOLDS), (FEWEST, N_FOLDS_OF_FEW)],
+)
+def test_fits_to_few_rows_see_four_fifths_of_them(n_per_class: int, n_folds: int) -> None:
+    sizes: list[int] = []
+    labels = alternating(n_per_class)
+    use(Counting(sizes), labels, np.full(labels.size, 0.5), rate=0.0)
+    assert len(sizes) == 2 * n_folds  # three of the four uses are equal: no label contradicts
+    share = 1 - 1 / n_folds
+    assert sizes == pytest.approx([share * labels.size] * len(sizes), abs=1)
 
 
 def test_an_estimator_without_probabilities_is_judged_by_its_errors() -> None:
@@ -220,6 +285,15 @@ def test_flips_of_the_surest_rows_contradict_though_each_keeps_some_trust() -> N
     margins = Filtered(filter_, X, labels).margins()
     assert (margins[surest] < -FAR).all()
     assert np.median(margins) > 0
+
+
+def test_the_scale_of_the_weights_does_not_matter() -> None:
+    labels = np.where(TRUTH, "yes", "no")
+    filter_ = HalfspaceClassifier(random_state=0).fit(X, labels)
+    weights = RNG.uniform(1, 2, N)
+    for look in (Filtered.margins, lambda filtered: filtered.plausibility(np.arange(N) > 9)):
+        found = [look(Filtered(filter_, X, labels, w)) for w in (weights, weights / 300)]
+        assert found[0] == pytest.approx(found[1], rel=1e-5)
 
 
 def test_rows_that_lost_a_dispute_teach_the_linear_fits_nothing() -> None:

@@ -49,7 +49,7 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
 
     Parameters
     ----------
-    estimator : classifier whose `fit` takes `sample_weight`, or a pipeline that ends with one
+    estimator : classifier whose `fit` takes `sample_weight`, or a pipeline of steps and then one
         In a pipeline, trust is found on the output of the steps before the last one. With None, the
         classifier is the penalized fit of `HalfspaceClassifier`.
     noise_rate : float or None, default=0.05
@@ -64,10 +64,13 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
     filter_ : the fitted `HalfspaceClassifier` that found the trust
     row_weights_ : (n_rows,) the trust in each training row that was used, from 0 to 1; all of it is
         in `filter_.row_weights_`
-    use_of_trust_ : "none": nothing stands out, or fits without trust predict held-out rows about as
-        well; "labels": so do fits without the rows whose labels contradict linear fits strongly, at
-        most `noise_rate` of all; "improbable": the same, for rows whose labels are improbable to a
-        forest and a kernel model; "all": none of these do, or a class has fewer than 10 rows
+    use_of_trust_ : how much of the trust was used, from the least to the most. "none": nothing
+        stands out, or fits without trust predict held-out rows about as well as any; "improbable":
+        fits without rows whose labels are improbable to a forest and a kernel model predict best;
+        "labels": fits without rows whose labels strongly contradict linear fits predict about as
+        well as any; "all": none of these do, a class has fewer than 10 rows, no part of the rows
+        can be fitted, or `estimator` is None. At most `noise_rate` of the rows are left out because
+        of their labels
     evidence_ : the `Evidence`, with a sentence on what stands out
     classes_ : the two labels
     n_features_in_, feature_names_in_ : as in scikit-learn

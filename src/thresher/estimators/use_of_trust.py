@@ -38,7 +38,7 @@ class Filtered:
     ----------
     filter_ : a fitted `HalfspaceClassifier`
     rows, labels : the table that it was fitted to
-    weights : (n,) of the rows, besides their trust; ones if None
+    weights : (n,) of the rows, besides their trust; ones if None. Their scale does not matter
 
     Attributes
     ----------
@@ -61,7 +61,8 @@ class Filtered:
     def __init__(
         self, filter_: Any, rows: Any, labels: NDArray[Any], weights: FloatArray | None = None
     ) -> None:
-        self._filter, self._rows, self._weights = filter_, rows, weights
+        self._filter, self._rows = filter_, rows
+        self._weights = np.ones(labels.size) if weights is None else weights / weights.mean()
         self._signs: FloatArray = np.where(labels == filter_.classes_[1], 1.0, -1.0)
         self.trust: FloatArray = filter_.row_weights_
         self.noise_rate: float = filter_.noise_rate_
@@ -92,7 +93,7 @@ class Filtered:
         some trust, and many honest rows have none.
         """
         scaled = scaled_rows(self._filter, check_table(self._filter, self._rows))
-        base = self.looked_at * (1.0 if self._weights is None else self._weights)
+        base = self.looked_at * self._weights
         trust, folds = self.trust, usual_folds(self._signs, seed=0)
         for border in BORDERS:
             margins = held_out_margins(scaled, self._signs, base * trust, folds)
@@ -106,10 +107,9 @@ class Filtered:
         From the columns that the phases looked at.
         """
         rows = check_table(self._filter, self._rows)[:, self._filter.columns_]
-        weights = np.ones(chosen.size) if self._weights is None else self._weights
         found: FloatArray = np.ones(chosen.size)
         found[chosen] = plausibility(
-            with_short_indices(rows[chosen]), self._signs[chosen], weights[chosen]
+            with_short_indices(rows[chosen]), self._signs[chosen], self._weights[chosen]
         )
         return found
 
@@ -132,6 +132,7 @@ class Losses(NamedTuple):
 
     rows: float
     classes: float
+    n_fits: int  # that it comes from
 
 
 class Judged:
@@ -180,6 +181,8 @@ class Judged:
         improbable = self._without_contradicting(none, "improbable", likely, IMPROBABLE)
         uses = [none, improbable, linear, everything]
         losses = self._losses(uses, self._base * linear.weights)
+        if not any(loss.n_fits for loss in losses.values()):
+            return everything
         uses = [use for use in uses if losses[use.name].classes <= losses["none"].classes]
         least = min(losses[use.name].rows for use in uses)
         return next(use for use in uses if losses[use.name].rows <= least + use.slack)
@@ -206,12 +209,17 @@ class Judged:
         return {use.name: losses[use.weights.tobytes()] for use in uses}
 
     def _loss(self, weights: FloatArray, judge: FloatArray) -> Losses:
-        wrong = (1 - self._held_out(weights)) ** 2
-        return Losses(*(weighted_error(wrong, self._labels, judge, costs) for costs in self._costs))
+        right, n_fits = self._held_out(weights)
+        wrong = (1 - right) ** 2
+        rows, classes = (weighted_error(wrong, self._labels, judge, costs) for costs in self._costs)
+        return Losses(rows, classes, n_fits)
 
-    def _held_out(self, weights: FloatArray) -> FloatArray:
-        """The probability of its own label for each row, by a fit to other folds; 0 without one."""
-        right = np.zeros(self._labels.size)
+    def _held_out(self, weights: FloatArray) -> tuple[FloatArray, int]:
+        """The probability of its own label for each row, by fits to other folds; 0 without one.
+
+        And the number of fits that gave one.
+        """
+        right, n_fits = np.zeros(self._labels.size), 0
         n_folds = N_FOLDS if self._n_fewest >= FEW else N_FOLDS_OF_FEW
         folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)
         for train, test in folds.split(np.empty((self._labels.size, 1)), self._labels):
@@ -222,10 +230,12 @@ class Judged:
                     self._labels[train],
                     sample_weight=(self._base * weights)[train],
                 )
-            except ValueError:  # these rows may be too few: a column can be empty in them
+                found = _probability(fitted, _safe_indexing(self._rows, test), self._labels[test])
+            except Exception:  # these rows may be too few: a category can be missing from them
                 continue
-            right[test] = _probability(fitted, _safe_indexing(self._rows, test), self._labels[test])
-        return right
+            right[test] = np.nan_to_num(found)
+            n_fits += 1
+        return right, n_fits
 
 
 def _probability(fitted: Any, rows: Any, labels: NDArray[Any]) -> FloatArray:
