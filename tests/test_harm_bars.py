@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import harm
-from benchmarks.harm import Fit
+from benchmarks.harm import Fit, methods_on
 from benchmarks.harm_bars import (
     PEER,
     Bar,
@@ -25,7 +25,7 @@ from benchmarks.harm_bars import (
     with_peer,
     write,
 )
-from benchmarks.harm_tables import ENRON
+from benchmarks.harm_tables import ENRON, TABLES
 from thresher.experiments.arena.run import RecordFile
 from thresher.experiments.spec import THRESHER
 
@@ -208,7 +208,7 @@ def test_the_page_begins_with_where_thresher_loses(
     assert page.index("Where Thresher loses") < page.index("Where it wins")
     assert "*spambase*: under min-max 0.2 30.5% against 15.5%." in page
     better = "random forest on spambase (2.0% against 6.0%)."
-    assert f"Undefended trees are better on clean rows: {better}" in page
+    assert f"On clean rows, undefended trees beat Thresher by more than 1 point: {better}" in page
     assert "| spambase | Thresher | 6.0 | 30.5 | 30.5 | 6.0 | 30.5 | min-max 0.2 | 2 |" in page
     assert "| min-max 0.2 | +15.0 ± 0.0 |" in page and "Nowhere" in page
     assert len(harm_page.draw(rows[0]).axes) == 1
@@ -222,6 +222,27 @@ def test_a_page_without_losses_says_so(
     page = harm_page.page(*rows_of(harm_page, tmp_path, monkeypatch))
     assert "On no table is it behind the peer by more than 1 point" in page
     assert "on average over the attacks: spambase −8.0." in page
+
+
+def test_the_page_names_what_was_not_measured(
+    tmp_path: Path, harm_page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = records(CLEAN), records({**HURT, "forest": [0.1, 0.1]}, attack="min-max", strength=0.2)
+    more = records({"forest": [0.1]}, attack="far-clump", strength=2.0)
+    write(frame_of(tmp_path, *parts, more), tmp_path)
+    page = harm_page.page(*rows_of(harm_page, tmp_path, monkeypatch))
+    line = next(line for line in page.splitlines() if "Fewer splits" in line)
+    for title, n_splits in {"random forest": 1, "Thresher": 0, "boosting": 0, "Sever": 0}.items():
+        assert f"{title} on spambase ({n_splits} of 5)" in line
+    assert "the peer" not in line
+
+
+def test_the_page_plans_what_the_study_does(harm_page) -> None:
+    for table in TABLES.values():
+        counts = {name: harm_page.planned(table.name, name) for name in harm_page.TITLES}
+        wanted = {name for name, n_splits in counts.items() if n_splits}
+        assert wanted == set(methods_on(table))
+        assert set(counts.values()) - {0} == {len(table.seeds)}
 
 
 def test_the_page_is_what_its_cells_say(harm_page) -> None:
