@@ -224,6 +224,17 @@ def test_a_page_without_losses_says_so(
     assert "on average over the attacks: spambase −8.0." in page
 
 
+def test_the_page_also_names_small_losses(
+    tmp_path: Path, harm_page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    better = {**CLEAN, THRESHER: [0.01, 0.01]}
+    for clean, is_behind in ((CLEAN, True), (better, False)):
+        write(frame_of(tmp_path, records(clean), records(HURT, attack="min-max")), tmp_path)
+        page = harm_page.page(*rows_of(harm_page, tmp_path, monkeypatch))
+        assert ("Its mean error is higher" in page) == is_behind
+        assert ("in 1 of 2 comparisons, most on spambase clean (+0.5 ± 1.0)." in page) == is_behind
+
+
 def test_the_page_names_what_was_not_measured(
     tmp_path: Path, harm_page, monkeypatch: pytest.MonkeyPatch
 ) -> None:

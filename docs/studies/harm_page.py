@@ -86,6 +86,12 @@ def signed(value: float) -> str:
     return f"{value:+.1f}".replace("-", "−")
 
 
+def with_error(cell: Row) -> str:
+    """The difference to the peer, with two standard errors."""
+    error = 2 * number(cell, "difference_error")
+    return f"{signed(number(cell, 'difference'))} ± {error:.1f}"
+
+
 def page(cells: Sequence[Row], bars: Sequence[Row]) -> str:
     """The whole page."""
     return "\n\n".join(
@@ -145,6 +151,7 @@ def losses(cells: Sequence[Row], bars: Sequence[Row]) -> Iterator[str]:
     if not found:
         limits = f"{NOTABLE:g} point and two standard errors"
         yield f"On no table is it behind the peer by more than {limits}."
+    yield from _behind(cells)
     missed = [bar for bar in bars if bar["kept"] == "NO"]
     if missed:
         asked = f"{len(bars)} [values that were asked for](#what-was-asked-for)"
@@ -160,6 +167,19 @@ def losses(cells: Sequence[Row], bars: Sequence[Row]) -> Iterator[str]:
 def _is_worse(cell: Row) -> bool:
     difference, error = number(cell, "difference"), number(cell, "difference_error")
     return difference > max(NOTABLE, 2 * error)
+
+
+def _behind(cells: Sequence[Row]) -> Iterator[str]:
+    """How often its mean error is higher, by chance or not, and where most."""
+    compared = [c for c in cells if c["method"] == OURS and c["difference"]]
+    behind = [c for c in compared if number(c, "difference") > 0]
+    if behind:
+        most = sorted(behind, key=lambda cell: -number(cell, "difference"))[:N_SHOWN]
+        shown = ", ".join(
+            f"{c['table']} {where(c).replace(CLEAN, 'clean')} ({with_error(c)})" for c in most
+        )
+        count = f"{len(behind)} of {len(compared)} comparisons"
+        yield f"Its mean error is higher than the peer's in {count}, most on {shown}."
 
 
 def _better_trees(cells: Sequence[Row]) -> Iterator[str]:
@@ -292,8 +312,7 @@ def difference_table(cells: Sequence[Row]) -> str:
         shown = []
         for table in tables:
             cell = found.get((table, attack))
-            error = 2 * number(cell, "difference_error") if cell else math.nan
-            shown.append(f"{signed(number(cell, 'difference'))} ± {error:.1f}" if cell else "-")
+            shown.append(with_error(cell) if cell else "-")
         rows.append([attack.replace(CLEAN, "clean"), *shown])
     return markdown(["attack", *tables], rows)
 
