@@ -11,7 +11,7 @@ from cells import HERE, markdown, read_rows
 from thresher.experiments.sources import EVERY_SOURCE, source_digest
 
 COPIES = "before near copies of rows were left out"
-STALE = dict.fromkeys(("audit", "real"), COPIES)  # the reason by file
+STALE = {"audit": COPIES}  # the reason by file
 
 
 def is_current(name: str) -> bool:
