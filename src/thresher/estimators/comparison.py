@@ -21,7 +21,7 @@ Choice = tuple[int | str, float]  # sparsity and noise rate
 
 
 class Comparison:
-    """Every choice, compared on held-out rows by the trust of the widest one.
+    """Every choice, compared on held-out rows by the trust of the widest one, if that helps.
 
     Parameters
     ----------
@@ -57,14 +57,13 @@ class Comparison:
         self._seen = self._rows_to_compare_on(widest)
         self._folds = restricted(table.folds, self._seen, len(table.labels))
         self._judgment: Judgment | None = None
-        self.trust = self._fitted[widest].row_weights_
+        self.trust = self._judge = self._fitted[widest].row_weights_
         self.scores = np.full(len(table.labels), np.nan)
         if final_fit != "hinge":
             fits = self._penalized_fits(self._fitted[widest])
-            self._judgment = fits.judge(table.n_lost)
-            self.trust = self._judgment.trust
-            self.scores = self._judgment.penalized.held_out.scores
-            self._penalized = {widest: self._judgment.penalized}
+            self._judgment = judged = fits.judge(table.n_lost)
+            self.trust, self.scores, self._judge = judged.trust, judged.scores, judged.weights
+            self._penalized = {widest: judged.penalized}
 
     def _rows_to_compare_on(self, choice: Choice) -> NDArray[np.intp]:
         """Every row; of a large table, a sample will do for the kind of the final model."""
@@ -84,7 +83,7 @@ class Comparison:
         # A generator: a list would keep every fitted estimator in memory.
         fits = ((self._unfitted(choice), fold) for choice, fold in pairs)
         results = []
-        for result in fit_to_folds(fits, self._rows, self._labels, self.trust, n_jobs):
+        for result in fit_to_folds(fits, self._rows, self._labels, self._judge, n_jobs):
             results.append(result)
             yield
         warn_of_uncertified(results)
@@ -109,7 +108,7 @@ class Comparison:
         scores = fitted._scores(self._rows)
         wrong = fitted._labels(scores) != self._labels
         costs = class_weights(fitted.class_weight, self._labels)
-        error = weighted_error(wrong, self._labels, self.trust, costs)
+        error = weighted_error(wrong, self._labels, self._judge, costs)
         allowed = error + _optimism(error, fitted, len(self._labels))
         if allowed < of_others:
             self._errors[choice, "hinge"], self._scores[choice] = [allowed], scores
@@ -135,14 +134,14 @@ class Comparison:
             self._scores[choice] if kind == "hinge" else self._penalized_fit(choice).held_out.scores
         )
         _, signs = check_two_classes(self._labels)
-        return balanced_error(scores, signs, self.trust)
+        return balanced_error(scores, signs, self._judge)
 
     def fit_best(self, chosen: "PathPoint") -> Any:
         """The classifier of the choice, fitted to all rows, with its final model."""
         choice = (chosen.sparsity, chosen.noise_rate)
         best = self._fit_to_all(choice)
         if self._judgment is not None:
-            best.row_weights_ = self._weights_of(best)
+            best.row_weights_ = self._trust_of(best)
             best.evidence_ = self._judgment.evidence
         if chosen.final_fit == "penalized":
             chosen_fit = self._penalized_fit(choice)
@@ -172,11 +171,13 @@ class Comparison:
     def _penalized_fit(self, choice: Choice) -> PenalizedChoice:
         if choice not in self._penalized:
             fitted = self._fit_to_all(choice)
+            uses_trust = self._judge is self.trust
+            weights = self._trust_of(fitted) if uses_trust else self._judge
             fits = self._penalized_fits(fitted)
-            self._penalized[choice] = fits.choose(self._weights_of(fitted), self.trust)
+            self._penalized[choice] = fits.choose(weights, self._judge)
         return self._penalized[choice]
 
-    def _weights_of(self, fitted: Any) -> FloatArray:
+    def _trust_of(self, fitted: Any) -> FloatArray:
         """The trust of the classifier; ones if nothing stands out."""
         if self._judgment is None or not self._judgment.evidence.is_clear:
             return self.trust

@@ -1,6 +1,6 @@
 """Evidence: whether rows stand out above what a table of this shape shows by chance."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ MOST_ROWS = 2000  # of a table that is compared with chance: a larger one is sam
 SEARCH_GAP = 0.2  # of the removal, and of the variance it leaves
 SAFELY = 1.5  # times the distance at which the gain equals chance: seen in 22 of 24 drawn tables
 CLEARLY = 1.0  # standard errors by which trust must lower the error on held-out rows
-
+SURELY = 5.0  # standard errors that honest rows which are hard to predict hardly explain
 
 @dataclass(frozen=True)
 class Evidence:
@@ -38,6 +38,7 @@ class Evidence:
         held-out rows
     n_lost : number of rows that were left out because rows that share most of their entries have
         the other label, or because they repeat one row
+    improvement_of_all : as `improvement`, on all held-out rows, whatever their trust
 
     Examples
     --------
@@ -57,6 +58,7 @@ class Evidence:
     distance: float
     improvement: float
     n_lost: int = 0
+    improvement_of_all: float = 0.0
 
     @property
     def stands_out(self) -> bool:
@@ -68,9 +70,33 @@ class Evidence:
         """Whether rows stand out among those that were not left out."""
         return self.improvement > CLEARLY or self.gain > self.gain_by_chance
 
+    @property
+    def helps(self) -> bool:
+        """Whether the final model uses the trust.
+
+        Honest rows that are hard to predict lose trust as well, and the others are easier to
+        predict without them. So a better prediction of trusted rows is not enough, unless by far:
+        all rows together, planted ones among them, must be predicted better as well.
+
+        Examples
+        --------
+        >>> better = Evidence(100, 20, 0.05, np.nan, np.nan, np.nan, improvement=3.0)
+        >>> better.helps, replace(better, improvement_of_all=1.5).helps
+        (False, True)
+        >>> replace(better, improvement=7.0).helps
+        True
+        """
+        is_better = min(self.improvement, self.improvement_of_all) > CLEARLY
+        return is_better or self.improvement > SURELY
+
     def sentence(self) -> str:
         """What was seen, in words."""
         said = [] if self.n_lost and not self.is_clear else [self._of_all()]
+        if self.is_clear and not self.helps:
+            said.append(
+                "The model is fitted to all rows: without these, it does not clearly predict all "
+                "rows better."
+            )
         if self.n_lost:
             lost = count(self.n_lost, "row")
             said.insert(

@@ -24,19 +24,23 @@ FARTHEST = 1e6  # largest entry of a penalized fit: its solver needs ordinary nu
 
 @dataclass(frozen=True, eq=False)
 class Judgment:
-    """The trust that the final model is fitted and compared with, and the best penalized fit.
+    """The trust in each row, whether the final model uses it, and the best penalized fit.
 
     Parameters
     ----------
-    trust : (n,) the weight of each row; all ones if nothing stands out
-    agreement : (n,) the factor of that weight for rows that contradict the others
+    trust : (n,) in each row; all ones if nothing stands out
+    agreement : (n,) the factor of that trust for rows that contradict the others
     evidence : what stands out
-    penalized : the best penalized fit to the trusted rows
+    scores : (n,) of penalized fits to rows of that trust when a row was held out; NaN: it was not
+    weights : (n,) with which the final model is fitted and compared: the trust, or ones
+    penalized : the best penalized fit to rows of these weights
     """
 
     trust: FloatArray
     agreement: FloatArray
     evidence: Evidence
+    scores: FloatArray
+    weights: FloatArray
     penalized: "PenalizedChoice"
 
 
@@ -138,7 +142,7 @@ class PenalizedFits:
         )
 
     def judge(self, n_lost: int = 0) -> Judgment:
-        """Whether the halfspace's trust is used: only if rows stand out.
+        """Trust only if rows stand out, and a model that uses it only if that helps.
 
         Those `n_lost` rows that were left out do not count: without them, little may be wrong.
 
@@ -148,16 +152,23 @@ class PenalizedFits:
         trust = keep_every_class(self._fitted.row_weights_ * agreed, self._signs)
         plain = self.choose(everyone, everyone)
         trusted = plain if (trust == 1).all() else self.choose(trust, trust)
-        clearer = improvement(
-            plain.held_out.wrong[self._seen],
-            trusted.held_out.wrong[self._seen],
-            self._signs[self._seen],
-            trust[self._seen],
+        clearer, clearer_of_all = (
+            improvement(
+                plain.held_out.wrong[self._seen],
+                trusted.held_out.wrong[self._seen],
+                self._signs[self._seen],
+                judge[self._seen],
+            )
+            for judge in (trust, everyone)
         )
-        evidence = replace(self._evidence(clearer), n_lost=n_lost)
-        if evidence.is_clear:
-            return Judgment(trust, agreed, evidence, trusted)
-        return Judgment(everyone, everyone, evidence, plain)
+        evidence = replace(
+            self._evidence(clearer), n_lost=n_lost, improvement_of_all=clearer_of_all
+        )
+        if not evidence.is_clear:
+            trust, trusted = everyone, plain
+        uses_trust = evidence.helps or self._fitted._always_uses_trust
+        weights, used = (trust, trusted) if uses_trust else (everyone, plain)
+        return Judgment(trust, agreed, evidence, trusted.held_out.scores, weights, used)
 
     @property
     def _watched(self) -> Rows:

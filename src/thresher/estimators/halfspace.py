@@ -131,6 +131,8 @@ class HalfspaceClassifier(FittedHalfspace):
     (array([3, 5]), True)
     """
 
+    _always_uses_trust = False  # by the final model if rows stand out, whether or not it helps
+
     def __init__(
         self,
         sparsity: int | str = 10,

@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
 
 from thresher.estimators.checks import check_sample_weight, class_weights
 from thresher.estimators.halfspace import HalfspaceClassifier
+from thresher.estimators.missing_values import MissingCells
 from thresher.estimators.pools import in_memory
 from thresher.estimators.use_of_trust import Filtered, Judged, UseOfTrust
 from thresher.learning import PracticalSchedule
@@ -36,6 +37,15 @@ def _offers(name: str) -> Any:
         return True
 
     return available_if(offers)
+
+
+class TrustFilter(HalfspaceClassifier):  # type: ignore[misc]
+    """A `HalfspaceClassifier` whose final model uses its trust whenever rows stand out.
+
+    What helps the classifier around it is judged with that classifier.
+    """
+
+    _always_uses_trust = True
 
 
 class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -137,7 +147,7 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
         rows = X if steps is None else steps.fit_transform(X, y)
         rows = rows.tocsr() if is_sparse(rows) else rows
         complete = _complete(rows) if _accepts_missing_values(last) else rows
-        self.filter_ = self._fitted_filter(complete, y, weights)
+        self.filter_ = self._fitted_filter(complete, y, weights, last)
         self.classes_, self.evidence_ = self.filter_.classes_, self.filter_.evidence_
         used = UseOfTrust("all", self.filter_.row_weights_)
         if last is None:
@@ -161,11 +171,13 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
             return {}
         return {"sample_weight": base * used.weights}
 
-    def _fitted_filter(self, rows: Any, labels: Any, weights: Any) -> Any:
+    def _fitted_filter(self, rows: Any, labels: Any, weights: Any, last: Any) -> Any:
+        kind = HalfspaceClassifier if last is None else TrustFilter
         shared = {name: getattr(self, name) for name in SHARED}
-        return HalfspaceClassifier("auto", final_fit="penalized", **shared).fit(
-            rows, labels, weights
-        )
+        try:
+            return kind("auto", final_fit="penalized", **shared).fit(rows, labels, weights)
+        except MissingCells as error:
+            raise MissingCells(error.args[0], _how_to_fill_in(last)) from None
 
     @_offers("predict")  # type: ignore[untyped-decorator]
     def predict(self, X: Any) -> Any:
@@ -231,6 +243,17 @@ def _complete(rows: Any) -> Any:
     if is_sparse(rows):
         return rows
     return SimpleImputer(strategy="median", keep_empty_features=True).fit_transform(rows)
+
+
+def _how_to_fill_in(estimator: Any) -> str:
+    """What to do about missing values that the estimator does not take."""
+    inner = "" if estimator is None else f"{type(estimator).__name__}()"
+    trusted = f"TrustedClassifier({inner})"
+    return (
+        f"{trusted} does not accept missing values. Fill them in: "
+        f"make_pipeline(SimpleImputer(strategy='median', add_indicator=True), {trusted}). "
+        "Or use an estimator that takes them, such as HistGradientBoostingClassifier"
+    )
 
 
 def _accepts_missing_values(estimator: Any) -> bool:
