@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from estimators.small import QUICK
+from estimators.small import QUICK, quick, spread_out
 from oracles.large.files import write_folder
 from thresher import ActiveClassifier, ActiveLearner, HalfspaceClassifier
 from thresher.geometry import Band
@@ -185,6 +185,13 @@ def trust_of_clean_rows(final_fit: str) -> float:
     rows = np.random.default_rng(3).standard_normal((200, 8))
     model = HalfspaceClassifier(2, final_fit=final_fit, schedule=QUICK, random_state=0)
     return float(model.fit(rows, rows[:, 0] > 0).row_weights_.mean())
+
+
+def error_on_a_widely_spread_class(final_fit: str) -> float:
+    """The share of rows that the model gets wrong, where one class is spread widely."""
+    rows, labels = spread_out()
+    model = quick(rows, labels, sparsity="auto", noise_rate=0.1, final_fit=final_fit)
+    return 1 - model.score(rows, labels)
 
 
 def radius_after_a_miss(schedule: PracticalSchedule) -> float:
@@ -381,6 +388,7 @@ SWITCHED: dict[tuple[str, str], Callable[[], tuple[object, object]]] = {
         classifier(final_fit=final_fit).final_fit_ for final_fit in ("auto", "hinge")
     ),
     ("final_fit", "judge"): lambda: tuple(map(trust_of_clean_rows, ("auto", "hinge"))),
+    ("final_fit", "helps"): lambda: tuple(map(error_on_a_widely_spread_class, ("auto", "hinge"))),
     ("use", "Questioner"): lambda: tuple(
         map(size_of_second_question, (ActiveClassifier, ActiveLearner))
     ),

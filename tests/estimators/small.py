@@ -50,6 +50,14 @@ def planted(n_rows: int = 400, n_planted: int = 24, seed: int = 0) -> tuple[Tabl
     return clean, np.arange(n_rows) < n_planted
 
 
+def spread_out() -> tuple[np.ndarray, np.ndarray]:
+    """One class lies together, the other is spread widely around it; nothing is planted."""
+    rng = np.random.default_rng(1)
+    y = np.arange(300) % 3 > 0
+    together = 0.7 + 0.4 * rng.standard_normal((300, 10))
+    return np.where(y[:, None], together, 3 * rng.standard_t(3, (300, 10))), y
+
+
 def angle(one: Any, other: Any) -> float:
     """The angle between two vectors of any length."""
     a, b = (np.ravel(v) / np.linalg.norm(v) for v in (one, other))

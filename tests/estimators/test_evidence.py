@@ -119,6 +119,18 @@ def test_the_sentence_says_what_stands_out(
     assert words in evidence.sentence()
 
 
+@pytest.mark.parametrize(
+    ("of_trusted", "of_all", "helps"),
+    [(2.0, 2.0, True), (2.0, 0.9, False), (0.9, 2.0, False), (4.9, -3.0, False), (5.1, -3.0, True)],
+)
+def test_trust_helps_if_all_rows_are_predicted_better_or_trusted_ones_by_far(
+    of_trusted: float, of_all: float, helps: bool
+) -> None:
+    evidence = Evidence(200, 30, 0.1, 0.5, 0.2, 4.0, of_trusted, improvement_of_all=of_all)
+    assert evidence.helps == helps and evidence.stands_out
+    assert ("a penalized model is fitted to all rows" in evidence.sentence()) != helps
+
+
 def test_the_sentence_says_what_would_have_been_seen() -> None:
     sentence = Evidence(200, 30, 0.1, 0.1, 0.2, 4.03, 0.0).sentence()
     assert "Had 20 planted rows" in sentence

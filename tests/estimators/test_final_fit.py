@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 import thresher.rendering.progress
-from estimators.small import QUICK, planted, quick, table
+from estimators.small import QUICK, planted, quick, spread_out, table
 from thresher import HalfspaceClassifier, HalfspaceClassifierCV, load_model, save_model
 from thresher.errors import DistrustedClass
 from thresher.estimators.comparison import PathPoint, choose
@@ -139,6 +139,26 @@ def test_planted_rows_stand_out_and_lose_their_trust() -> None:
     assert made.evidence_.stands_out
     assert made.row_weights_[is_planted].max() < 0.5 < made.row_weights_[~is_planted].mean()
     assert made.score(poisoned.X[~is_planted], poisoned.y[~is_planted]) > 0.95
+
+
+def test_trust_that_does_not_help_to_predict_all_rows_is_not_used() -> None:
+    X, y = spread_out()
+    asked = {"sparsity": "auto", "final_fit": "penalized"}
+    made = quick(X, y, noise_rate=0.1, **asked)
+    assert made.evidence_.is_clear and not made.evidence_.helps
+    assert made.row_weights_.mean() < 0.9  # it is reported all the same
+    assert np.array_equal(made.coef_, quick(X, y, noise_rate=0.0, **asked).coef_)
+
+
+def test_then_every_choice_is_compared_on_all_rows() -> None:
+    X, y = spread_out()
+    asked: dict[str, Any] = {"final_fit": "penalized", "schedule": QUICK, "random_state": 0}
+    made, without = (
+        HalfspaceClassifierCV(("auto", 10), noise_rates=(rate,), **asked).fit(X, y)
+        for rate in (0.1, 0.0)
+    )
+    assert not made.evidence_.helps
+    assert [p.error for p in made.path_] == [p.error for p in without.path_]
 
 
 def test_a_small_class_is_not_lost() -> None:

@@ -23,7 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from estimators.small import QUICK, planted, table
+from estimators.small import QUICK, planted, quick, spread_out, table
 from thresher import HalfspaceClassifier, TrustedClassifier
 
 TABLE = table()
@@ -169,8 +169,20 @@ def test_missing_values_go_to_estimators_that_take_them(estimator: Any) -> None:
 def test_missing_values_are_refused_where_the_estimator_takes_none() -> None:
     X = TABLE.X.copy()
     X[5, 1] = np.nan
-    with pytest.raises(ValueError, match=r"X\[5, 1\] = nan"):
+    with pytest.raises(ValueError, match=r"X\[5, 1\] = nan") as caught:
         trusted(LogisticRegression()).fit(X, TABLE.y)
+    assert "TrustedClassifier(LogisticRegression()) does not accept" in str(caught.value)
+    with pytest.raises(ValueError, match=r"add_indicator=True\), TrustedClassifier\(\)\)"):
+        trusted(None).fit(X, TABLE.y)
+
+
+def test_the_filter_uses_its_trust_whether_or_not_that_helps_it() -> None:
+    X, y = spread_out()
+    model = trusted(LogisticRegression(), noise_rate=0.1).fit(X, y)
+    assert model.evidence_.is_clear and not model.evidence_.helps
+    alone = quick(X, y, sparsity="auto", noise_rate=0.1, final_fit="penalized")
+    assert np.array_equal(model.filter_.row_weights_, alone.row_weights_)
+    assert not np.array_equal(model.filter_.coef_, alone.coef_)
 
 
 def test_a_column_without_values_is_passed_on() -> None:

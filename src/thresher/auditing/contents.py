@@ -183,8 +183,9 @@ def outlier_removal(findings: Findings) -> str:
     evidence = findings.classifier.evidence_
     if evidence is None:
         return ""
-    lowered = " They count less in learning, or not at all; that alone makes none a suspect."
-    return f"Outlier removal: {evidence.sentence()}{lowered if evidence.stands_out else ''}"
+    less = " They count less in learning, or not at all; that alone makes none a suspect."
+    lowered = less if findings.counts_by_trust or evidence.n_lost else ""
+    return f"Outlier removal: {evidence.sentence()}{lowered}"
 
 
 def describe_group(group: Group) -> str:
@@ -305,7 +306,9 @@ def final_model(findings: Findings) -> str:
         return "The final model is the last halfspace of Algorithm 1."
     kind = "logistic regression" if fit.penalty == "L1" else "a support vector machine"
     certified = "" if fit.is_certified else " It is not certified: the solver stopped early."
-    return f"The final model is {kind} with an {fit.penalty} penalty, on trusted rows.{certified}"
+    is_of_all = not findings.counts_by_trust and not findings.classifier.evidence_.n_lost
+    rows = "all rows" if is_of_all else "trusted rows"
+    return f"The final model is {kind} with an {fit.penalty} penalty, on {rows}.{certified}"
 
 
 def _about_the_model(findings: Findings) -> list[str]:
@@ -315,7 +318,7 @@ def _about_the_model(findings: Findings) -> list[str]:
     if fit is not None and fit.is_certified:
         said.append(
             f"The penalized loss of the final model ({fit.penalty} penalty) is within "
-            f"{math.ceil(1e4 * fit.gap) / 1e4:.2%} of its minimum over the trusted rows."
+            f"{math.ceil(1e4 * fit.gap) / 1e4:.2%} of its minimum over the rows it is fitted to."
         )
     return said + ([bound.sentence()] if bound is not None and bound.is_useful else [])
 

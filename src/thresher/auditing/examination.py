@@ -53,6 +53,12 @@ class Findings:
         path = self.classifier.path_
         return next(point for point in path if (point.sparsity, point.noise_rate) == chosen)
 
+    @property
+    def counts_by_trust(self) -> bool:
+        """Whether rows of less trust count less in penalized fits and in held-out errors."""
+        evidence = self.classifier.evidence_
+        return evidence is None or evidence.helps
+
     @cached_property
     def adversary_bound(self) -> AdversaryBound | None:
         """What planted rows can have hidden at most; None where the proof would cost too much.

@@ -53,7 +53,7 @@ def meanings(audit: Audit) -> list[str]:
 
 def larger_error(findings: Findings) -> str:
     """That the error on new rows is larger than the held-out one, if some rows count less."""
-    if (findings.classifier.row_weights_ == 1).all():
+    if not findings.counts_by_trust or (findings.classifier.row_weights_ == 1).all():
         return ""
     return (
         "Expect a larger error on new rows: rows that are hard to classify have little trust, and "
@@ -68,7 +68,7 @@ def weak_evidence(findings: Findings) -> str:
         return ""
     return (
         f"They stand out only a little: less than {CLEAR:g} standard errors may be chance, though "
-        f"{CLEARLY:g} is enough for rows to count less."
+        f"{CLEARLY:g} is enough for rows to lose trust."
     )
 
 

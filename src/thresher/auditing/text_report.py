@@ -95,15 +95,13 @@ def _features(findings: Findings) -> str:
 
 
 def _error(findings: Findings) -> str:
-    point = findings.chosen
-    return (
-        f"{point.error:.1%} ± {point.standard_error:.1%} "
-        f"({findings.classifier.cv}-fold cross-validation, rows weighted by trust)"
-    )
+    point, weighted = findings.chosen, ", rows weighted by trust" * findings.counts_by_trust
+    error = f"{point.error:.1%} ± {point.standard_error:.1%}"
+    return f"{error} ({findings.classifier.cv}-fold cross-validation{weighted})"
 
 
 def _model_of_the_audit(findings: Findings) -> str:
-    error = f"Held-out error of the model that is learned from trusted rows: {_error(findings)}."
+    error = f"Held-out error of the model: {_error(findings)}."
     return _wrapped(f"{error} {remarks.larger_error(findings)}".strip())
 
 
