@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cli_tables import NAMES, poisoned
-from estimators.small import QUICK, examine_quickly
+from estimators.small import QUICK, examine_quickly, spread_out
 from thresher import HalfspaceClassifier
 from thresher.auditing import contents, examine
 from thresher.auditing.examination import remaining_variance
@@ -100,3 +100,14 @@ def test_the_gap_of_a_penalized_fit_is_rounded_up():
 def fit_of(rows, labels):
     model = HalfspaceClassifier(2, final_fit="penalized", schedule=QUICK, random_state=0)
     return model.fit(rows, labels).penalized_fit_
+
+
+def test_a_report_says_that_trust_does_not_help():
+    rows, labels = spread_out()
+    names = [f"x{j}" for j in range(rows.shape[1])]
+    table = LabeledTable(rows, np.where(labels, "a", "b"), names, np.arange(300), "label")
+    findings = examine_quickly(table, noise_rate=0.1, final_fit="penalized")
+    assert not findings.counts_by_trust
+    assert contents.final_model(findings).endswith("penalty, on all rows.")
+    said = contents.outlier_removal(findings)
+    assert "fitted to all rows" in said and "count less" not in said

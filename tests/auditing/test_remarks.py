@@ -50,7 +50,10 @@ def test_a_limit_on_features_is_offered_where_there_is_none(sparsity, n_used, is
     assert bool(remarks.fewer_features(findings)) == is_said
 
 
-@pytest.mark.parametrize(("trust", "is_said"), [(1.0, False), (0.5, True)])
-def test_an_error_over_fully_trusted_rows_needs_no_warning(trust, is_said):
-    findings = SimpleNamespace(classifier=SimpleNamespace(row_weights_=np.array([1.0, trust])))
+@pytest.mark.parametrize(
+    ("trust", "counts", "is_said"), [(1.0, True, False), (0.5, True, True), (0.5, False, False)]
+)
+def test_an_error_over_rows_that_all_count_fully_needs_no_warning(trust, counts, is_said):
+    classifier = SimpleNamespace(row_weights_=np.array([1.0, trust]))
+    findings = SimpleNamespace(classifier=classifier, counts_by_trust=counts)
     assert bool(remarks.larger_error(findings)) == is_said
