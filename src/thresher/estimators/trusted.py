@@ -39,7 +39,7 @@ def _offers(name: str) -> Any:
     return available_if(offers)
 
 
-class TrustFilter(HalfspaceClassifier):  # type: ignore[misc]
+class TrustFilter(HalfspaceClassifier):
     """A `HalfspaceClassifier` whose final model uses its trust whenever rows stand out.
 
     What helps the classifier around it is judged with that classifier.
