@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,8 @@ def test_trust_helps_if_all_rows_are_predicted_better_or_trusted_ones_by_far(
 ) -> None:
     evidence = Evidence(200, 30, 0.1, 0.5, 0.2, 4.0, of_trusted, improvement_of_all=of_all)
     assert evidence.helps == helps and evidence.stands_out
+    assert replace(evidence, n_rows=1000).helps
+    assert not replace(evidence, n_rows=1000, improvement=0.0, gain=0.1).helps
     assert ("a penalized model is fitted to all rows" in evidence.sentence()) != helps
 
 

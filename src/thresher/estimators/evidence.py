@@ -18,6 +18,7 @@ SEARCH_GAP = 0.2  # of the removal, and of the variance it leaves
 SAFELY = 1.5  # times the distance at which the gain equals chance: seen in 22 of 24 drawn tables
 CLEARLY = 1.0  # standard errors by which trust must lower the error on held-out rows
 SURELY = 5.0  # standard errors that honest rows which are hard to predict hardly explain
+MANY_ROWS = 1000  # in a table of so many, trust was seen to protect models, and not to harm them
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,8 @@ class Evidence:
         """Whether the final model uses the trust.
 
         Honest rows that are hard to predict lose trust as well, and the others are easier to
-        predict without them. So a better prediction of trusted rows is not enough, unless by far:
-        all rows together, planted ones among them, must be predicted better as well.
+        predict without them. So in a small table a better prediction of trusted rows is not enough,
+        unless by far: all rows together, planted ones among them, must be predicted better as well.
 
         Departure: Algorithm 2 uses its weights whatever they do.
 
@@ -88,6 +89,8 @@ class Evidence:
         >>> Evidence(100, 20, 0.05, 0.3, 0.2, 4.0, improvement=3.0, improvement_of_all=1.5).helps
         True
         """
+        if self.n_rows >= MANY_ROWS:
+            return self.is_clear
         is_better = min(self.improvement, self.improvement_of_all) > CLEARLY
         return is_better or self.improvement > SURELY
 
