@@ -110,4 +110,4 @@ def test_a_report_says_that_trust_does_not_help():
     assert not findings.counts_by_trust
     assert contents.final_model(findings).endswith("penalty, on all rows.")
     said = contents.outlier_removal(findings)
-    assert "fitted to all rows" in said and "count less" not in said
+    assert "penalized fits use all rows" in said and "count less" not in said

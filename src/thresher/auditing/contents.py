@@ -183,9 +183,15 @@ def outlier_removal(findings: Findings) -> str:
     evidence = findings.classifier.evidence_
     if evidence is None:
         return ""
-    less = " They count less in learning, or not at all; that alone makes none a suspect."
-    lowered = less if findings.counts_by_trust or evidence.n_lost else ""
-    return f"Outlier removal: {evidence.sentence()}{lowered}"
+    said = f"Outlier removal: {evidence.sentence()}"
+    if evidence.is_clear and not evidence.helps:
+        said += (
+            " But all rows together are not predicted clearly better without them, so penalized "
+            "fits use all rows that were not left out."
+        )
+    elif evidence.stands_out:
+        said += " They count less in learning, or not at all; that alone makes none a suspect."
+    return said
 
 
 def describe_group(group: Group) -> str:

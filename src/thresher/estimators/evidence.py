@@ -74,7 +74,7 @@ class Evidence:
 
     @property
     def helps(self) -> bool:
-        """Whether the final model uses the trust.
+        """Whether the final model of a `HalfspaceClassifier` uses the trust.
 
         Honest rows that are hard to predict lose trust as well, and the others are easier to
         predict without them. So in a small table a better prediction of trusted rows is not enough,
@@ -97,11 +97,6 @@ class Evidence:
     def sentence(self) -> str:
         """What was seen, in words."""
         said = [] if self.n_lost and not self.is_clear else [self._of_all()]
-        if self.is_clear and not self.helps:
-            said.append(
-                "Without them, all rows together are not predicted clearly better, so a penalized "
-                "model is fitted to all rows."
-            )
         if self.n_lost:
             lost = count(self.n_lost, "row")
             said.insert(
