@@ -79,8 +79,8 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
         fits without rows whose labels are improbable to a forest and a kernel model predict best;
         "labels": fits without rows whose labels strongly contradict linear fits predict about as
         well as any; "all": none of these do, a class has fewer than 10 rows, no part of the rows
-        can be fitted, or `estimator` is None. At most `noise_rate` of the rows are left out because
-        of their labels
+        can be fitted, or `estimator` is None (then the model uses it if `evidence_.helps`). At most
+        `noise_rate` of the rows are left out because of their labels
     evidence_ : the `Evidence`, with a sentence on what stands out
     classes_ : the two labels
     n_features_in_, feature_names_in_ : as in scikit-learn
