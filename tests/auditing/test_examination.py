@@ -10,7 +10,7 @@ import pytest
 from cli_tables import NAMES, poisoned
 from estimators.small import QUICK, examine_quickly, spread_out
 from thresher import HalfspaceClassifier
-from thresher.auditing import contents, examine
+from thresher.auditing import contents, examine, remarks
 from thresher.auditing.examination import remaining_variance
 from thresher.learning.steps import around_class_medians
 from thresher.solvers import worst_direction_of_rows
@@ -111,3 +111,4 @@ def test_a_report_says_that_trust_does_not_help():
     assert contents.final_model(findings).endswith("penalty, on all rows.")
     said = contents.outlier_removal(findings)
     assert "penalized fits use all rows" in said and "count less" not in said
+    assert "all held-out rows alike" in remarks.held_out_rows(findings)

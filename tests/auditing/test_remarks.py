@@ -38,7 +38,7 @@ def test_only_reasons_that_occur_are_explained():
 def test_less_than_two_standard_errors_are_called_little(improvement, is_weak):
     evidence = Evidence(100, 20, 0.05, 0.5, 0.4, 6.0, improvement)
     findings = SimpleNamespace(classifier=SimpleNamespace(evidence_=evidence))
-    assert ("only a little" in remarks.weak_evidence(findings)) == is_weak
+    assert ("evidence is weak" in remarks.weak_evidence(findings)) == is_weak
 
 
 @pytest.mark.parametrize(

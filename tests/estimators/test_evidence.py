@@ -121,16 +121,15 @@ def test_the_sentence_says_what_stands_out(
 
 
 @pytest.mark.parametrize(
-    ("of_trusted", "of_all", "helps"),
-    [(2.0, 2.0, True), (2.0, 0.9, False), (0.9, 2.0, False), (4.9, -3.0, False), (5.1, -3.0, True)],
+    ("of_trusted", "of_most", "helps"), [(2.0, 2.0, True), (9.0, 0.9, False), (0.9, 9.0, False)]
 )
-def test_trust_helps_if_all_rows_are_predicted_better_or_trusted_ones_by_far(
-    of_trusted: float, of_all: float, helps: bool
+def test_trust_helps_in_a_small_table_if_most_rows_are_predicted_better(
+    of_trusted: float, of_most: float, helps: bool
 ) -> None:
-    evidence = Evidence(200, 30, 0.1, 0.5, 0.2, 4.0, of_trusted, improvement_of_all=of_all)
+    evidence = Evidence(200, 30, 0.1, 0.5, 0.2, 4.0, of_trusted, improvement_of_most=of_most)
     assert evidence.helps == helps and evidence.stands_out
-    assert replace(evidence, n_rows=1000).helps
-    assert not replace(evidence, n_rows=1000, improvement=0.0, gain=0.1).helps
+    assert replace(evidence, n_distinct=1000).helps
+    assert not replace(evidence, n_distinct=1000, improvement=0.0, gain=0.1).helps
 
 
 def test_the_sentence_says_what_would_have_been_seen() -> None:

@@ -186,8 +186,8 @@ def outlier_removal(findings: Findings) -> str:
     said = f"Outlier removal: {evidence.sentence()}"
     if evidence.is_clear and not evidence.helps:
         said += (
-            " But all rows together are not predicted clearly better without them, so penalized "
-            "fits use all rows that were not left out."
+            " In a table of this size, that is not enough: penalized fits use all rows that were "
+            "not left out."
         )
     elif evidence.stands_out:
         said += " They count less in learning, or not at all; that alone makes none a suspect."
@@ -219,7 +219,7 @@ def statements(audit: Audit) -> dict[str, Sequence[str]]:
     findings = audit.findings
     noise_rate, n_rows = findings.chosen.noise_rate, findings.table.n_rows
     n_planted = most_planted(noise_rate, n_rows)
-    not_proven = NOT_PROVEN if audit.suspicions.suspects.size else NOT_PROVEN[1:]
+    not_proven = _not_proven(findings, audit.suspicions.suspects.size > 0)
     return {
         "Assumed": [
             f"At most {n_planted:,} of {n_rows:,} rows are planted, with any features and labels: "
@@ -312,8 +312,11 @@ def final_model(findings: Findings) -> str:
         return "The final model is the last halfspace of Algorithm 1."
     kind = "logistic regression" if fit.penalty == "L1" else "a support vector machine"
     certified = "" if fit.is_certified else " It is not certified: the solver stopped early."
-    is_of_all = not findings.counts_by_trust and not findings.classifier.evidence_.n_lost
-    rows = "all rows" if is_of_all else "trusted rows"
+    if findings.counts_by_trust:
+        rows = "trusted rows"
+    else:
+        some_are_lost = bool(findings.classifier.evidence_.n_lost)
+        rows = "all rows that were not left out" if some_are_lost else "all rows"
     return f"The final model is {kind} with an {fit.penalty} penalty, on {rows}.{certified}"
 
 
@@ -340,10 +343,18 @@ def _not_bounded(findings: Findings) -> list[str]:
     ]
 
 
-NOT_PROVEN = (
-    "That every suspect is planted. Honest rows can be as unusual.",
-    "That every planted row is a suspect. A planted row that looks like a clean row of its class "
-    "is trusted, and does little harm.",
-    "The error on new rows. The held-out error weights rows by trust, so it can be too low; if "
-    "planted rows kept their trust, it can be too high.",
-)
+def _not_proven(findings: Findings, has_suspects: bool) -> list[str]:
+    """What a reader might take for proven."""
+    said = ["That every suspect is planted. Honest rows can be as unusual."] * has_suspects
+    held_out = (
+        "The held-out error weights rows by trust, so it can be too low; if planted rows kept "
+        "their trust, it can be too high."
+        if findings.counts_by_trust
+        else "The held-out error counts all rows alike, so planted rows can make it too high."
+    )
+    return [
+        *said,
+        "That every planted row is a suspect. A planted row that looks like a clean row of its "
+        "class is trusted, and does little harm.",
+        f"The error on new rows. {held_out}",
+    ]

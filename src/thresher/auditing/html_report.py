@@ -142,10 +142,9 @@ def _model(audit: Audit) -> Iterable[Html]:
     )
     yield element(
         "p",
-        "These errors count held-out rows by their trust. "
-        f"{remarks.larger_error(findings)} The error at the top of the page counts "
-        f"all rows alike, and is of another model: the {audit.best_view.name} by which the audit "
-        "judges labels.",
+        f"{remarks.held_out_rows(findings)} {remarks.larger_error(findings)} "
+        "The error at the top of the page counts all rows alike, and is of another model: "
+        f"the {audit.best_view.name} by which the audit judges labels.",
     )
     yield _picture(
         partial(FeaturesDisplay.from_model, model, max_features=MAX_FEATURES),
@@ -164,7 +163,7 @@ def _model(audit: Audit) -> Iterable[Html]:
 def _trust(findings: Findings) -> Iterable[Html]:
     yield element(
         "p",
-        "Trust is how much a row counted in learning, from 0 to 1. "
+        "Trust is how much a row deserves to count in learning, from 0 to 1. "
         f"{contents.outlier_removal(findings)} {remarks.weak_evidence(findings)}",
     )
     groups = [f"labeled {label}" for label in findings.labels.tolist()]

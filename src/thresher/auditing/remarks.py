@@ -51,6 +51,13 @@ def meanings(audit: Audit) -> list[str]:
     return [meaning for kind, meaning in MEANINGS.items() if kind in occurring]
 
 
+def held_out_rows(findings: Findings) -> str:
+    """How held-out rows count in the errors of the model."""
+    if findings.counts_by_trust:
+        return "These errors count held-out rows by their trust."
+    return "These errors count all held-out rows alike, planted or not."
+
+
 def larger_error(findings: Findings) -> str:
     """That the error on new rows is larger than the held-out one, if some rows count less."""
     if not findings.counts_by_trust or (findings.classifier.row_weights_ == 1).all():
@@ -67,7 +74,7 @@ def weak_evidence(findings: Findings) -> str:
     if evidence is None or not CLEARLY < evidence.improvement < CLEAR:
         return ""
     return (
-        f"They stand out only a little: less than {CLEAR:g} standard errors may be chance, though "
+        f"The evidence is weak: less than {CLEAR:g} standard errors may be chance, though "
         f"{CLEARLY:g} is enough for rows to lose trust."
     )
 

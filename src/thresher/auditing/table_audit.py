@@ -71,9 +71,9 @@ class Audit:
         """A data frame with one line per row of the table, in the order of the table.
 
         `id`, `label`, `predicted` (by the best model that has not seen the row), `trust` (how much
-        the row counted in learning), `suspicion` from 0 to 1, from ½ on a suspect, and its parts
-        `steers`, `disagrees` and `data_error`, `repeats` (how often the row stands in the table),
-        and the `reason`, which is empty unless the row is a suspect.
+        the row deserves to count in learning), `suspicion` from 0 to 1, from ½ on a suspect, and
+        its parts `steers`, `disagrees` and `data_error`, `repeats` (how often the row stands in the
+        table), and the `reason`, which is empty unless the row is a suspect.
         """
         places = np.arange(self.findings.table.n_rows)
         return self.frames.of(self.columns(places), places)

@@ -39,6 +39,8 @@ class TrainingTable:
     >>> table = TrainingTable(np.zeros((90, 1)), np.repeat([0, 1], 45), n_lost=10, n_wrong=9)
     >>> [table.noise_rate_left(rate) for rate in (0.15, 0.1, 0.09)]
     [0.15, 0.02, 0.0]
+    >>> table.n_distinct
+    100
     """
 
     whole_rows: Rows
@@ -64,6 +66,12 @@ class TrainingTable:
     def places(self) -> NDArray[np.intp]:
         """(n,) the positions in the user's table."""
         return np.arange(len(self.whole_labels)) if self.copies is None else self.copies.places
+
+    @property
+    def n_distinct(self) -> int:
+        """The number of different rows, and of rows that were left out."""
+        kept = self.copies
+        return self.n_lost + (self.places.size if kept is None else np.unique(kept.groups).size)
 
     def noise_rate_left(self, noise_rate: float) -> float:
         """The noise rate of the rows that are still there.

@@ -17,7 +17,6 @@ MOST_ROWS = 2000  # of a table that is compared with chance: a larger one is sam
 SEARCH_GAP = 0.2  # of the removal, and of the variance it leaves
 SAFELY = 1.5  # times the distance at which the gain equals chance: seen in 22 of 24 drawn tables
 CLEARLY = 1.0  # standard errors by which trust must lower the error on held-out rows
-SURELY = 5.0  # standard errors that honest rows which are hard to predict hardly explain
 MANY_ROWS = 1000  # in a table of so many, trust was seen to protect models, and not to harm them
 
 
@@ -40,7 +39,9 @@ class Evidence:
         held-out rows
     n_lost : number of rows that were left out because rows that share most of their entries have
         the other label, or because they repeat one row
-    improvement_of_all : as `improvement`, on all held-out rows, whatever their trust
+    improvement_of_most : as `improvement`, on all held-out rows alike except those of least trust,
+        as many as can be planted
+    n_distinct : number of different rows, and of rows that were left out
 
     Examples
     --------
@@ -60,7 +61,8 @@ class Evidence:
     distance: float
     improvement: float
     n_lost: int = 0
-    improvement_of_all: float = 0.0
+    improvement_of_most: float = 0.0
+    n_distinct: int = 0
 
     @property
     def stands_out(self) -> bool:
@@ -74,11 +76,12 @@ class Evidence:
 
     @property
     def helps(self) -> bool:
-        """Whether the final model of a `HalfspaceClassifier` uses the trust.
+        """Whether penalized fits, and comparisons of fits, use the trust.
 
         Honest rows that are hard to predict lose trust as well, and the others are easier to
-        predict without them. So in a small table a better prediction of trusted rows is not enough,
-        unless by far: all rows together, planted ones among them, must be predicted better as well.
+        predict without them. So in a small table a better prediction of trusted rows is not enough:
+        all rows together must be predicted better as well, without the least trusted ones, as many
+        as can be planted, which a good model gets wrong.
 
         Departure: Algorithm 2 uses its weights whatever they do.
 
@@ -86,13 +89,12 @@ class Evidence:
         --------
         >>> Evidence(100, 20, 0.05, 0.3, 0.2, 4.0, improvement=3.0).helps
         False
-        >>> Evidence(100, 20, 0.05, 0.3, 0.2, 4.0, improvement=3.0, improvement_of_all=1.5).helps
+        >>> Evidence(100, 20, 0.05, 0.3, 0.2, 4.0, improvement=3.0, improvement_of_most=1.5).helps
         True
         """
-        if self.n_rows >= MANY_ROWS:
+        if self.n_distinct >= MANY_ROWS:
             return self.is_clear
-        is_better = min(self.improvement, self.improvement_of_all) > CLEARLY
-        return is_better or self.improvement > SURELY
+        return min(self.improvement, self.improvement_of_most) > CLEARLY
 
     def sentence(self) -> str:
         """What was seen, in words."""

@@ -141,10 +141,11 @@ class PenalizedFits:
             seed=self._settings.seed,
         )
 
-    def judge(self, n_lost: int = 0) -> Judgment:
+    def judge(self, n_lost: int, n_distinct: int) -> Judgment:
         """Trust only if rows stand out, and a model that uses it only if that helps.
 
         Those `n_lost` rows that were left out do not count: without them, little may be wrong.
+        `n_distinct` is `Evidence.n_distinct`.
 
         Departure: Algorithm 2 removes the outlier fraction whether or not anything stands out.
         """
@@ -152,23 +153,33 @@ class PenalizedFits:
         trust = keep_every_class(self._fitted.row_weights_ * agreed, self._signs)
         plain = self.choose(everyone, everyone)
         trusted = plain if (trust == 1).all() else self.choose(trust, trust)
-        clearer, clearer_of_all = (
+        clearer, clearer_of_most = (
             improvement(
                 plain.held_out.wrong[self._seen],
                 trusted.held_out.wrong[self._seen],
                 self._signs[self._seen],
                 judge[self._seen],
             )
-            for judge in (trust, everyone)
+            for judge in (trust, self._hardly_planted(trust))
         )
         evidence = replace(
-            self._evidence(clearer), n_lost=n_lost, improvement_of_all=clearer_of_all
+            self._evidence(clearer),
+            n_lost=n_lost,
+            improvement_of_most=clearer_of_most,
+            n_distinct=n_distinct,
         )
         if not evidence.is_clear:
             trust, trusted = everyone, plain
         uses_trust = evidence.helps or self._fitted._always_uses_trust
         weights, used = (trust, trusted) if uses_trust else (everyone, plain)
         return Judgment(trust, agreed, evidence, trusted.held_out.scores, weights, used)
+
+    def _hardly_planted(self, trust: FloatArray) -> FloatArray:
+        """One for each row but those of least trust, as many as can be planted: zero for these."""
+        n_planted = int(np.ceil(self._settings.noise_rate * trust.size))
+        others = np.ones(trust.size)
+        others[np.argsort(trust, kind="stable")[:n_planted]] = 0.0
+        return keep_every_class(others, self._signs)
 
     @property
     def _watched(self) -> Rows:
