@@ -1,4 +1,4 @@
-"""The final model: the halfspace of Algorithm 1, or a penalized fit to the rows it trusts."""
+"""The final model: the halfspace of Algorithm 1, or a penalized fit to rows with its trust."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

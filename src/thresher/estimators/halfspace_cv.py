@@ -50,10 +50,10 @@ class HalfspaceClassifierCV(FittedHalfspace):
 
     Held-out folds contain planted rows as well, which would favor the model they steered. So a
     held-out row counts by its trust: its weight in a fit to the whole table with the largest noise
-    rate and sparsity, or 1 if nothing stands out. Among the choices within one standard error of
-    the best, the one with the fewest features is taken, then the one with the largest noise rate.
-    An adversary can hide some planted rows from this comparison: if you know the noise rate to
-    withstand, pass only that.
+    rate and sparsity, or 1 if nothing stands out or trust does not help (`evidence_.helps`). Among
+    the choices within one standard error of the best, the one with the fewest features is taken,
+    then the one with the largest noise rate. An adversary can hide some planted rows from this
+    comparison: if you know the noise rate to withstand, pass only that.
 
     Parameters
     ----------

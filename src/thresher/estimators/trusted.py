@@ -59,7 +59,7 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
 
     Parameters
     ----------
-    estimator : classifier whose `fit` takes `sample_weight`, or a pipeline of steps and then one
+    estimator : classifier whose `fit` takes `sample_weight`, or a pipeline that ends with one
         In a pipeline, trust is found on the output of the steps before the last one. With None, the
         classifier is the penalized fit of `HalfspaceClassifier`.
     noise_rate : float or None, default=0.05
@@ -72,8 +72,8 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
     ----------
     estimator_ : the fitted clone of `estimator`
     filter_ : the fitted `HalfspaceClassifier` that found the trust
-    row_weights_ : (n_rows,) the trust in each training row that was used, from 0 to 1; all of it is
-        in `filter_.row_weights_`
+    row_weights_ : (n_rows,) the trust in each training row that was used, from 0 to 1; all of it,
+        used or not, is in `filter_.row_weights_`
     use_of_trust_ : how much of the trust was used, from the least to the most. "none": nothing
         stands out, or fits without trust predict held-out rows about as well as any; "improbable":
         fits without rows whose labels are improbable to a forest and a kernel model predict best;
