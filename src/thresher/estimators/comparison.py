@@ -194,8 +194,9 @@ class PathPoint:
     sparsity, noise_rate : the choice
     error : share of the held-out trust on wrongly classified rows, averaged over the folds. Use it
         to compare choices: the error on new rows is larger, because rows that are hard to classify
-        have little trust. If trust does not help (`evidence_.helps`), all rows count alike. If there is one choice and its halfspace is clearly better than a
-        penalized fit, the error on the rows that it was fitted to and an allowance for that
+        have little trust. If trust does not help (`evidence_.helps`), all rows count alike. If
+        there is one choice and its halfspace is clearly better than a penalized fit, the error on
+        the rows that it was fitted to and an allowance for that
     standard_error : of that average; 0 if there is a single fold
     final_fit : "hinge" or "penalized", the final model with that error: the better one
     balanced_error : the mean of the errors of the two classes, over all held-out rows

@@ -60,7 +60,8 @@ class HalfspaceClassifier(FittedHalfspace):
     final_fit : "auto", "hinge" or "penalized", default="auto"
         The final model. "hinge": the last halfspace of Algorithm 1. "penalized": L1 logistic
         regression or an L2 support vector machine, with the penalty chosen on held-out rows; rows
-        count by their trust if that helps (`evidence_.helps`; departure). "auto": the better of the two on held-out rows.
+        count by their trust if that helps (`evidence_.helps`; departure). "auto": the better of the
+        two on held-out rows.
     class_weight : dict, "balanced" or None, default=None
         What an error on each class costs, as in scikit-learn: in the losses, on held-out rows and
         in the calibration of probabilities. "balanced" gives both classes the same weight. Trust
