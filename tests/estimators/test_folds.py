@@ -43,7 +43,9 @@ def test_splits_that_cannot_be_used_are_refused(cv: Any, y: Any, message: str) -
 
 def test_a_class_with_fewer_rows_than_folds_is_refused() -> None:
     y = np.where(np.arange(200) < 2, "rare", "usual")
-    with pytest.raises(ValueError, match=r"cv must be at most 2, .* rows of class .*rare"):
+    with pytest.raises(
+        ValueError, match=r"cv=3 needs 3 rows .* class 'rare' has 2 rows: pass cv=2"
+    ):
         make_folds(3, TABLE.X, y, 0)
 
 

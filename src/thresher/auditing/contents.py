@@ -185,13 +185,18 @@ def outlier_removal(findings: Findings) -> str:
         return ""
     said = f"Outlier removal: {evidence.sentence()}"
     if evidence.is_clear and not evidence.helps:
-        said += (
-            " In a table of this size, that is not enough: penalized fits use all rows that were "
-            "not left out."
-        )
+        fits = f"penalized fits use {_all_rows(findings)}"
+        if findings.classifier.penalized_fit_ is None:
+            fits += ". The final model is not one of them: it is a halfspace, which uses its trust"
+        said += f" In a table of this size, that is not enough: {fits}."
     elif evidence.stands_out:
         said += " They count less in learning, or not at all; that alone makes none a suspect."
     return said
+
+
+def _all_rows(findings: Findings) -> str:
+    some_are_lost = bool(findings.classifier.evidence_.n_lost)
+    return "all rows that were not left out" if some_are_lost else "all rows"
 
 
 def describe_group(group: Group) -> str:
@@ -219,12 +224,13 @@ def statements(audit: Audit) -> dict[str, Sequence[str]]:
     findings = audit.findings
     noise_rate, n_rows = findings.chosen.noise_rate, findings.table.n_rows
     n_planted = most_planted(noise_rate, n_rows)
+    are = "is" if n_planted == 1 else "are"
     not_proven = _not_proven(findings, audit.suspicions.suspects.size > 0)
     return {
         "Assumed": [
-            f"At most {n_planted:,} of {n_rows:,} rows are planted, with any features and labels: "
-            f"the noise rate of {100 * noise_rate:.3g}%, in whole rows. More could steer the "
-            "model.",
+            f"At most {n_planted:,} of {n_rows:,} rows {are} planted, with any features and "
+            f"labels: the noise rate of {100 * noise_rate:.3g}%, in whole rows. More could steer "
+            "the model.",
             "One linear boundary separates most of the other rows.",
         ],
         "Proven, and verified by an independent checker": proven(findings),
@@ -273,7 +279,7 @@ def _what_removal_can_do(findings: Findings, bound: RemainingVariance) -> list[s
         "For comparison, averaged over all rows: removing at most "
         f"{bound.outlier_fraction:.1%} of the weight{_twice(findings)} cannot bring the "
         f"variance below {bound.optimum:.2f}; the first phase removed "
-        f"{bound.removed_at_first:.1%}{_later(bound)} and got it down to "
+        f"{bound.removed_at_first:.1%}{_before(findings)}{_later(bound)} and got it down to "
         f"{bound.upper:.2f} or less.{_given_back(findings)}"
     ] * (bound.outlier_fraction > 0)
 
@@ -286,6 +292,12 @@ def _twice(findings: Findings) -> str:
     return " (twice the noise rate, because rows are examined twice)"
 
 
+def _before(findings: Findings) -> str:
+    """That this counts rows that the first phase did not see, if there are any."""
+    evidence = findings.classifier.evidence_
+    return ", rows left out before it included," if evidence and evidence.n_lost else ""
+
+
 def _later(bound: RemainingVariance) -> str:
     """What all phases removed, where that is what the bound is about."""
     return f" (all phases together: {bound.share_removed:.1%})" if bound.holds_for_trust else ""
@@ -294,8 +306,10 @@ def _later(bound: RemainingVariance) -> str:
 def _given_back(findings: Findings) -> str:
     """That removed rows are trusted all the same, because nothing stands out."""
     evidence, bound = findings.classifier.evidence_, remaining_variance(findings)
-    if evidence is None or evidence.stands_out or not bound.removed_at_first:
+    if evidence is None or evidence.is_clear or not bound.removed_at_first:
         return ""
+    if evidence.n_lost:
+        return " Because no other rows stand out above chance, all others have full trust again."
     return " Because nothing stands out above chance, the removed rows have full trust again."
 
 
@@ -312,11 +326,7 @@ def final_model(findings: Findings) -> str:
         return "The final model is the last halfspace of Algorithm 1."
     kind = "logistic regression" if fit.penalty == "L1" else "a support vector machine"
     certified = "" if fit.is_certified else " It is not certified: the solver stopped early."
-    if findings.counts_by_trust:
-        rows = "trusted rows"
-    else:
-        some_are_lost = bool(findings.classifier.evidence_.n_lost)
-        rows = "all rows that were not left out" if some_are_lost else "all rows"
+    rows = "trusted rows" if findings.counts_by_trust else _all_rows(findings)
     return f"The final model is {kind} with an {fit.penalty} penalty, on {rows}.{certified}"
 
 
@@ -350,7 +360,8 @@ def _not_proven(findings: Findings, has_suspects: bool) -> list[str]:
         "The held-out error weights rows by trust, so it can be too low; if planted rows kept "
         "their trust, it can be too high."
         if findings.counts_by_trust
-        else "The held-out error counts all rows alike, so planted rows can make it too high."
+        else f"The held-out error counts {_all_rows(findings)} alike, so planted rows can make it "
+        "too high."
     )
     return [
         *said,

@@ -55,7 +55,8 @@ def held_out_rows(findings: Findings) -> str:
     """How held-out rows count in the errors of the model."""
     if findings.counts_by_trust:
         return "These errors count held-out rows by their trust."
-    return "These errors count all held-out rows alike, planted or not."
+    kept = " that were not left out" if findings.classifier.evidence_.n_lost else ""
+    return f"These errors count all held-out rows{kept} alike, planted or not."
 
 
 def larger_error(findings: Findings) -> str:

@@ -10,7 +10,13 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from thresher.arrays import DeviceRows, is_foreign, to_host
-from thresher.estimators.missing_values import MissingCells, refuse_missing_labels
+from thresher.estimators.missing_values import (
+    FINITE,
+    MissingCells,
+    by_column,
+    naming_what_is_no_number,
+    refuse_missing_labels,
+)
 from thresher.learning import PracticalSchedule
 from thresher.validation import (
     FloatArray,
@@ -27,9 +33,8 @@ from thresher.validation import (
     seed_from,
     without_duplicates,
 )
-from thresher.wording import COMPARE, count, some
+from thresher.wording import COMPARE, count
 
-MOST_NAMED = 5  # columns in one message
 FINAL_FITS = ("auto", "hinge", "penalized")
 # Of halfspaces: "auto" does not limit the model.
 NAMED_SPARSITIES = {"auto": 40, "all": sys.maxsize}
@@ -311,23 +316,15 @@ def _validated(estimator: Any, X: Any, **options: Any) -> Any:
     refuse_dates(X)
     refuse_masked(X, "X")
     refuse_repeated_names(X)
-    try:
-        with np.errstate(over="ignore"):  # too large for a float becomes infinite: an error later
-            return validate_data(
-                estimator,
-                X,
-                accept_sparse="csr",
-                dtype=np.float64,
-                ensure_all_finite=False,
-                **options,
-            )
-    except (TypeError, ValueError, OverflowError) as error:
-        place = _first_non_number(X)
-        if place is None:
-            raise
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        advice = "turn texts into numbers first, as with a OneHotEncoder in a ColumnTransformer"
-        raise kind(f"X must hold numbers, but {place}: {error}; {advice}") from error
+    with naming_what_is_no_number(X):
+        return validate_data(
+            estimator,
+            X,
+            accept_sparse="csr",
+            dtype=np.float64,
+            ensure_all_finite=False,
+            **options,
+        )
 
 
 def refuse_repeated_names(X: Any) -> None:
@@ -349,27 +346,6 @@ def refuse_dates(X: Any) -> None:
             raise TypeError(f"{what} must hold numbers, got dates or times ({dtype})")
 
 
-def _first_non_number(X: Any) -> str | None:
-    """The first entry that `float` refuses, in words; None if there is none."""
-    try:
-        cells = np.asarray(X, dtype=object)
-    except ValueError:  # ragged
-        return None
-    if cells.ndim != 2:
-        return None
-    for (i, j), cell in np.ndenumerate(cells):
-        try:
-            float(cell)
-        except (TypeError, ValueError, OverflowError):
-            return f"X[{i}, {_name_of(X, j)}] is {str(cell)[:40]!r}"
-    return None
-
-
-def _name_of(X: Any, j: int) -> str:
-    names = getattr(X, "columns", None)
-    return str(j) if names is None else repr(names[j])
-
-
 def _finite(rows: Rows, X: Any, estimator: Any) -> Rows:
     """The rows, sparse ones without duplicate entries, or an error that names columns of X."""
     rows = without_duplicates(rows) if is_sparse(rows) else rows
@@ -378,17 +354,13 @@ def _finite(rows: Rows, X: Any, estimator: Any) -> Rows:
         return rows
     found = (
         f"Input X contains NaN or infinity in {count(j.size, 'cell')}; by column: "
-        f"{_summary(j, X)}; the first is X[{i[0]}, {j[0]}] = {rows[i[0], j[0]]}"
+        f"{by_column(j, X)}; the first is X[{i[0]}, {j[0]}] = {rows[i[0], j[0]]}"
     )
     name = type(estimator).__name__
+    if np.isinf(rows.data if is_sparse(rows) else rows).any():
+        found = f"{found}. {FINITE}"
     raise MissingCells(
         found,
         f"{name} does not accept missing values. Fill them in: "
         f"make_pipeline(SimpleImputer(strategy='median', add_indicator=True), {name}())",
     )
-
-
-def _summary(bad_columns: Any, X: Any) -> str:
-    """The number of entries that are not finite in each column."""
-    columns, counts = np.unique(bad_columns, return_counts=True)
-    return some((f"{_name_of(X, j)} ({n})" for j, n in zip(columns, counts)), limit=MOST_NAMED)

@@ -61,7 +61,7 @@ class Comparison:
         self.scores = np.full(len(table.labels), np.nan)
         if final_fit != "hinge":
             fits = self._penalized_fits(self._fitted[widest])
-            self._judgment = judged = fits.judge(table.n_lost, table.n_distinct)
+            self._judgment = judged = fits.judge(table)
             self.trust, self.scores, self._judge = judged.trust, judged.scores, judged.weights
             self._penalized = {widest: judged.penalized}
 

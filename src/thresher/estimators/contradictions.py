@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -15,7 +16,7 @@ from thresher.arrays import DeviceRows, to_host
 from thresher.estimators.checks import check_table
 from thresher.estimators.folds import Fold, usual_folds
 from thresher.estimators.penalized import with_short_indices
-from thresher.estimators.screening import REACH
+from thresher.estimators.screening import REACH, promising_columns
 from thresher.validation import FloatArray, Rows
 
 # Of the fit that finds the first trust.
@@ -70,8 +71,7 @@ class NoiseRate:
     @classmethod
     def seen_by(cls, classifier: Any, X: Any, y: Any) -> Self:
         """The estimate from a `HalfspaceClassifier`, which is fitted warily; it stays as it is."""
-        margins, shares = _margins(classifier, X, y)
-        error = float((margins < 0).mean())
+        margins, shares, error = _margins(classifier, X, y)
         says_nothing = error > NEARLY * shares.min()
         excesses, errors = np.array(list(_excesses(margins))).T
         low = float((excesses - DEVIATIONS * errors).min()) - MODEL_ERROR
@@ -92,10 +92,10 @@ class NoiseRate:
         return min(max(self.high, LEAST), MOST if self.low > 0 else USUAL)
 
 
-def _margins(classifier: Any, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
+def _margins(classifier: Any, X: Any, y: Any) -> tuple[FloatArray, FloatArray, float]:
     """The score of each row when it is held out, negative where it contradicts its label.
 
-    And the shares of the classes.
+    And the shares of the classes, and the error on rows that did not even help to choose columns.
 
     A wary fit finds the trust in each row. Penalized fits to the trusted rows of the other folds
     give the scores; then all rows that do not contradict are trusted, and fitted once more.
@@ -104,21 +104,46 @@ def _margins(classifier: Any, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what it distrusts is the question, not a finding
         wary.fit(X, y)
-    rows, labels = scaled_rows(wary, check_table(wary, X)), column_or_1d(to_host(y))
+    table, labels = check_table(wary, X), column_or_1d(to_host(y))
+    rows = scaled_rows(wary, table)
     signs = np.where(labels == wary.classes_[1], 1.0, -1.0)
     folds, weights = usual_folds(labels, seed=0), wary.row_weights_
     for _ in range(N_ROUNDS):
         margins = held_out_margins(rows, signs, weights, folds)
         weights = (margins >= -float(np.median(np.abs(margins)))).astype(np.float64)
-    return margins, np.array([(signs == sign).mean() for sign in (-1.0, 1.0)])
+    shares = np.array([(signs == sign).mean() for sign in (-1.0, 1.0)])
+    unseen = _margins_of_unseen(wary, table, signs, weights, folds)
+    return margins, shares, float(((margins if unseen is None else unseen) < 0).mean())
 
 
-def scaled_rows(fitted: Any, rows: Rows) -> Rows:
-    """The columns that the phases of a fitted classifier looked at, clipped."""
-    scaling = fitted.scaling_.take(fitted.columns_)
+def _margins_of_unseen(
+    fitted: Any, rows: Rows, signs: FloatArray, weights: FloatArray, folds: Sequence[Fold]
+) -> FloatArray | None:
+    """The margins by columns that are chosen for each fold, without its rows; None if all are.
+
+    Among very many columns, some suit any labels by chance.
+    """
+    n_columns = fitted.columns_.size
+    if n_columns == rows.shape[1]:
+        return None
+    margins, host = np.zeros(signs.size), _on_host(rows)
+    for fold in folds:
+        own = promising_columns(host, signs[fold.train], n_columns, fitted.scaling_, fold.train)
+        part = scaled_rows(fitted, host, own)
+        margins[fold.test] = held_out_margins(part, signs, weights, [fold])[fold.test]
+    return margins
+
+
+def scaled_rows(fitted: Any, rows: Rows, columns: NDArray[np.intp] | None = None) -> Rows:
+    """The columns that the phases of a fitted classifier looked at, or others, clipped."""
+    chosen = fitted.columns_ if columns is None else columns
+    scaling = fitted.scaling_.take(chosen)
     scaling = replace(scaling, reach=min(scaling.reach, REACH))
-    host = to_host(rows.array) if isinstance(rows, DeviceRows) else rows
-    return with_short_indices(scaling.apply(host[:, fitted.columns_]))
+    return with_short_indices(scaling.apply(_on_host(rows)[:, chosen]))
+
+
+def _on_host(rows: Rows) -> Rows:
+    return to_host(rows.array) if isinstance(rows, DeviceRows) else rows
 
 
 def held_out_margins(

@@ -32,15 +32,17 @@ class TrainingTable:
     folds : of the n rows that are looked at
     copies : the rows of the user's table that these are; None if they are that table
     n_lost : number of further rows of the user's table that were left out
+    n_lost_distinct : number of different rows among them
     n_wrong : number of rows left out that surely had a wrong label, each as often as it is copied
 
     Examples
     --------
-    >>> table = TrainingTable(np.zeros((90, 1)), np.repeat([0, 1], 45), n_lost=10, n_wrong=9)
+    >>> lost = {"n_lost": 10, "n_lost_distinct": 3, "n_wrong": 9}
+    >>> table = TrainingTable(np.zeros((90, 1)), np.repeat([0, 1], 45), **lost)
     >>> [table.noise_rate_left(rate) for rate in (0.15, 0.1, 0.09)]
     [0.15, 0.02, 0.0]
     >>> table.n_distinct
-    100
+    93
     """
 
     whole_rows: Rows
@@ -48,6 +50,7 @@ class TrainingTable:
     folds: Sequence[Fold] = ()
     copies: Copies | None = None
     n_lost: int = 0
+    n_lost_distinct: int = 0
     n_wrong: int = 0
 
     @cached_property
@@ -69,9 +72,10 @@ class TrainingTable:
 
     @property
     def n_distinct(self) -> int:
-        """The number of different rows, and of rows that were left out."""
+        """The number of different rows, with those that were left out."""
         kept = self.copies
-        return self.n_lost + (self.places.size if kept is None else np.unique(kept.groups).size)
+        n_kept = self.places.size if kept is None else np.unique(kept.groups).size
+        return n_kept + self.n_lost_distinct
 
     def noise_rate_left(self, noise_rate: float) -> float:
         """The noise rate of the rows that are still there.
@@ -93,11 +97,14 @@ class TrainingTable:
         folds = renumbered(restricted(self.folds, kept, lost.size), kept)
         if not are_usable(folds, self.labels[kept]):
             return None
+        copies = self.copies or Copies.of_each(lost.size)
         return replace(
             self,
             folds=folds,
-            copies=(self.copies or Copies.of_each(lost.size)).take(kept),
+            copies=copies.take(kept),
             n_lost=self.n_lost + np.unique(self.places[lost]).size,
+            n_lost_distinct=self.n_lost_distinct
+            + np.setdiff1d(copies.groups[lost], copies.groups[kept]).size,
             n_wrong=self.n_wrong + n_wrong,
         )
 

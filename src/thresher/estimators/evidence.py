@@ -1,7 +1,6 @@
 """Evidence: whether rows stand out above what a table of this shape shows by chance."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ MOST_ROWS = 2000  # of a table that is compared with chance: a larger one is sam
 SEARCH_GAP = 0.2  # of the removal, and of the variance it leaves
 SAFELY = 1.5  # times the distance at which the gain equals chance: seen in 22 of 24 drawn tables
 CLEARLY = 1.0  # standard errors by which trust must lower the error on held-out rows
+LEAST_DISTANCE = 0.05  # in standard deviations, which a sentence rounds to tenths
 MANY_ROWS = 1000  # in a table of so many, trust was seen to protect models, and not to harm them
 
 
@@ -41,7 +41,7 @@ class Evidence:
         the other label, or because they repeat one row
     improvement_of_most : as `improvement`, on all held-out rows alike except those of least trust,
         as many as can be planted
-    n_distinct : number of different rows, and of rows that were left out
+    n_distinct : number of different rows, with those that were left out
 
     Examples
     --------
@@ -119,16 +119,20 @@ class Evidence:
                 f"Rows stand out: removing {self.outlier_fraction:.1%} of them takes away "
                 f"{self.gain:.1%} of the largest variance (by chance: {self.gain_by_chance:.1%})."
             )
-        n_planted = max(1, round(self.outlier_fraction * self.n_rows))
+        if self.outlier_fraction == 0:
+            return "The filter looked for nothing, since the noise rate is 0."
         said = (
             f"Nothing stands out above what {self.n_rows:,} rows and {self.n_columns:,} columns "
             "show by chance."
         )
-        if np.isnan(self.distance):
+        if not self.distance >= LEAST_DISTANCE:  # NaN, or all rows of a class are equal
             return said
+        n_planted = max(1, round(self.outlier_fraction * self.n_rows))
+        its, it = ("its", "it") if n_planted == 1 else ("their", "they")
         return (
-            f"{said} Had {n_planted} planted rows shared a direction over several columns at "
-            f"{self.distance:.1f} standard deviations from their class, they would have been seen."
+            f"{said} Had {count(n_planted, 'planted row')} shared a direction over several columns "
+            f"at {self.distance:.1f} standard deviations from {its} class, {it} would have been "
+            "seen."
         )
 
 
@@ -204,12 +208,17 @@ def _second_moment(rows: FloatArray, weights: FloatArray | None = None) -> Float
 
 
 def improvement(
-    without: NDArray[np.bool_], with_trust: NDArray[np.bool_], signs: FloatArray, trust: Any
+    without: NDArray[np.bool_],
+    with_trust: NDArray[np.bool_],
+    signs: FloatArray,
+    trust: FloatArray,
+    groups: NDArray[np.intp] | None = None,
 ) -> float:
     """By how many standard errors trust lowers the error on held-out rows, counted by their trust.
 
-    Both arguments say which rows were wrong when they were held out. The rows are paired, and each
-    class counts by its size.
+    The first two arguments say which rows were wrong when they were held out. The rows are paired,
+    and each class counts by its size. Rows with the same number in `groups` are copies of one, and
+    say no more about chance than that one does.
 
     Examples
     --------
@@ -219,10 +228,12 @@ def improvement(
     2.6
     """
     difference, mean, variance = without.astype(float) - with_trust, 0.0, 0.0
+    numbers = np.arange(signs.size) if groups is None else groups
     for sign in (-1.0, 1.0):
         own = signs == sign
         weights = trust[own] / (trust[own].sum() or 1.0)
         mine = float(weights @ difference[own])
         mean += own.mean() * mine
-        variance += own.mean() ** 2 * float(weights**2 @ (difference[own] - mine) ** 2)
+        deviations = np.bincount(numbers[own], weights * (difference[own] - mine))
+        variance += own.mean() ** 2 * float(deviations @ deviations)
     return float(mean / np.sqrt(variance)) if variance > 0 else 0.0

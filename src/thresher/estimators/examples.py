@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from thresher.estimators.folds import Fold
 from thresher.estimators.trust import weighted_error
 from thresher.validation import FloatArray, Rows
 
+ALL_ROWS = 0  # the number of the fit to all rows; folds count from 1
+Columns = dict[int, NDArray[np.intp]]  # of the fit to each fold, and to all rows
 Places = NDArray[np.intp] | slice
 Scores = Callable[[Rows], FloatArray]  # of rows, by a fitted model
 
@@ -32,6 +34,7 @@ class Examples:
     with_intercept : whether to fit an intercept
     seed : of the solver
     costs : (n,) of the class of each row, which multiply both weights; ones if None
+    columns : that the fit to each fold, and to all rows, may use; all if it is not named
     """
 
     rows: Rows
@@ -42,6 +45,7 @@ class Examples:
     with_intercept: bool = True
     seed: int = 0
     costs: FloatArray | None = None
+    columns: Columns = field(default_factory=dict)
 
     def fit(self, model: Any, train: Places = slice(None)) -> Any:
         """The model, fitted to these rows with their weights."""

@@ -1,5 +1,7 @@
 """Which few columns to fit to: one after the other, by what each would add to a logistic fit."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
@@ -13,7 +15,13 @@ RIDGE = 1.0  # keeps the fit finite where the classes are separated or columns a
 
 
 def choose_features(
-    rows: Rows, signs: FloatArray, weights: FloatArray, limit: int, *, with_intercept: bool = True
+    rows: Rows,
+    signs: FloatArray,
+    weights: FloatArray,
+    limit: int,
+    *,
+    with_intercept: bool = True,
+    may_use: Sequence[NDArray[np.intp] | None] = (),
 ) -> list[NDArray[np.intp]]:
     """The columns of greedy forward choices, one for each column of `weights`, in order.
 
@@ -28,6 +36,7 @@ def choose_features(
     weights : (n, m) the weight of each row in each choice, zero for rows held out
     limit : the largest number of columns in a choice
     with_intercept : whether the fits have one
+    may_use : the columns from which each choice is made; all if it is None or missing
 
     Examples
     --------
@@ -38,6 +47,9 @@ def choose_features(
     [array([3, 5])]
     """
     spread = _spread(rows, weights, with_intercept)
+    for own, columns in zip(spread.T, may_use):
+        if columns is not None:
+            own[np.setdiff1d(np.arange(own.size), columns, assume_unique=True)] = 0.0
     growing = [_Growing(rows, signs, own, with_intercept) for own in weights.T]
     step = -(-limit // MAX_ROUNDS)
     for size in range(step, limit + step, step):

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from thresher.estimators.agreement import WeakModels, agreement
 from thresher.estimators.checks import Settings, check_two_classes, class_weights
+from thresher.estimators.disputes import TrainingTable
 from thresher.estimators.evidence import CLEARLY, Evidence, compare_with_chance, improvement
-from thresher.estimators.examples import Examples, HeldOut
+from thresher.estimators.examples import ALL_ROWS, Columns, Examples, HeldOut
 from thresher.estimators.folds import Fold, renumbered
 from thresher.estimators.penalized import PenalizedFit, choose_penalty, with_short_indices
 from thresher.estimators.screening import promising_columns
@@ -85,9 +86,15 @@ class PenalizedFits:
         self._fitted = fitted
         given = self._settings.class_weight
         self._costs = np.ones(len(labels)) if given is None else class_weights(given, labels)
-        self._columns = self._useful_columns(rows)
         self._seen = np.arange(len(labels)) if seen is None else seen
         self._folds = renumbered(folds, self._seen)
+        useful = self._useful_columns()
+        self._columns = np.unique(np.concatenate([*useful.values()]))
+        self._may_use = {
+            number: np.searchsorted(self._columns, own)
+            for number, own in useful.items()
+            if own.size < self._columns.size
+        }
         self._scaled = self._scaled_rows(self._seen, self._columns)
 
     @property
@@ -101,14 +108,28 @@ class PenalizedFits:
         limited = replace(scaling, reach=min(scaling.reach, FARTHEST))
         return with_short_indices(limited.apply(part))
 
-    def _useful_columns(self, rows: Rows) -> NDArray[np.intp]:
-        if self._settings.most_features is not None:
-            columns: NDArray[np.intp] = self._fitted.columns_
-            return columns
+    def _useful_columns(self) -> Columns:
+        """Of the table: what the fit to all rows, and the fit to each fold, may use.
+
+        Those of a fold are chosen without the rows that it holds out. Among very many columns, some
+        suit any labels by chance, and would predict held-out rows that helped to choose them.
+        """
+        rows, watched = self._rows, self._fitted.columns_
         at_most = rows.shape[1] if is_sparse(rows) else MOST_DENSE_COLUMNS
+        if self._settings.most_features is not None:
+            at_most = watched.size
+        if at_most >= rows.shape[1]:
+            return {ALL_ROWS: np.arange(rows.shape[1])}
         known = self._fitted.scaling_ if self._settings.scale else None
-        promising = promising_columns(rows, self._signs, at_most, known)
-        return np.union1d(promising, self._fitted.columns_)
+
+        def promising(places: NDArray[np.intp]) -> NDArray[np.intp]:
+            return promising_columns(rows, self._signs[places], at_most, known, places)
+
+        useful = {fold.number: promising(self._seen[fold.train]) for fold in self._folds}
+        if self._settings.most_features is not None:
+            return {**useful, ALL_ROWS: watched}
+        everyone = np.arange(self._signs.size)
+        return {**useful, ALL_ROWS: np.union1d(promising(everyone), watched)}
 
     def choose(self, weights: FloatArray, judge: FloatArray) -> PenalizedChoice:
         """The best fit to rows of these weights, compared on held-out rows by those of `judge`."""
@@ -139,13 +160,14 @@ class PenalizedFits:
             folds=self._folds,
             with_intercept=self._settings.fit_intercept,
             seed=self._settings.seed,
+            columns=self._may_use,
         )
 
-    def judge(self, n_lost: int, n_distinct: int) -> Judgment:
+    def judge(self, table: TrainingTable) -> Judgment:
         """Trust only if rows stand out, and a model that uses it only if that helps.
 
-        Those `n_lost` rows that were left out do not count: without them, little may be wrong.
-        `n_distinct` is `Evidence.n_distinct`.
+        Rows that were left out of the table do not count: without them, little may be wrong. Equal
+        rows count as one: they are all right, or all wrong.
 
         Departure: Algorithm 2 removes the outlier fraction whether or not anything stands out.
         """
@@ -159,14 +181,15 @@ class PenalizedFits:
                 trusted.held_out.wrong[self._seen],
                 self._signs[self._seen],
                 judge[self._seen],
+                None if table.copies is None else table.copies.groups[self._seen],
             )
             for judge in (trust, self._hardly_planted(trust))
         )
         evidence = replace(
             self._evidence(clearer),
-            n_lost=n_lost,
+            n_lost=table.n_lost,
             improvement_of_most=clearer_of_most,
-            n_distinct=n_distinct,
+            n_distinct=table.n_distinct,
         )
         if not evidence.is_clear:
             trust, trusted = everyone, plain
@@ -175,10 +198,15 @@ class PenalizedFits:
         return Judgment(trust, agreed, evidence, trusted.held_out.scores, weights, used)
 
     def _hardly_planted(self, trust: FloatArray) -> FloatArray:
-        """One for each row but those of least trust, as many as can be planted: zero for these."""
+        """One for each row but those of least trust, as many as can be planted: zero for these.
+
+        Where some of equal trust would be among them, all of these have the same share.
+        """
         n_planted = int(np.ceil(self._settings.noise_rate * trust.size))
-        others = np.ones(trust.size)
-        others[np.argsort(trust, kind="stable")[:n_planted]] = 0.0
+        most = np.sort(trust)[n_planted - 1] if n_planted else -np.inf
+        is_less, is_equal = trust < most, trust == most
+        share = (n_planted - is_less.sum()) / max(is_equal.sum(), 1)
+        others = np.where(is_less, 0.0, np.where(is_equal, 1.0 - share, 1.0))
         return keep_every_class(others, self._signs)
 
     @property

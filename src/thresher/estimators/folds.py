@@ -10,6 +10,7 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 from thresher.estimators.checks import check_two_classes
 from thresher.estimators.copies import Copies
 from thresher.validation import Rows, check_count
+from thresher.wording import count
 
 DEFAULT_FOLDS = 3
 
@@ -136,9 +137,10 @@ def _stratified(n_folds: int, labels: Any, seed: int) -> StratifiedKFold:
     classes, counts = np.unique(labels, return_counts=True)
     n_rows, rarest = min(zip(counts.tolist(), classes.tolist()))
     if n_rows < n_folds:
-        raise ValueError(
-            f"cv must be at most {n_rows}, the number of rows of class {rarest!r}, got {n_folds}"
-        )
+        has, enough = f"class {rarest!r} has {count(n_rows, 'row')}", f"pass cv={n_rows}"
+        if n_rows == 1:
+            enough = "HalfspaceClassifier needs only 1"
+        raise ValueError(f"cv={n_folds} needs {n_folds} rows of each class, but {has}: {enough}")
     return StratifiedKFold(n_folds, shuffle=True, random_state=seed % 2**32)
 
 

@@ -1,9 +1,15 @@
-"""What is missing in a table or in its labels."""
+"""Cells and labels that are missing, infinite or not numbers."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from thresher.wording import some
+
+MOST_NAMED = 5  # columns in one message
+FINITE = "Make infinite values missing first: X = np.where(np.isfinite(X), X, np.nan)"
 EMPTY = {"None", "nan", "NaT", "<NA>"}  # as Python, NumPy and pandas print a missing value
 
 
@@ -28,3 +34,46 @@ def refuse_missing_labels(y: Any) -> None:
         if not isinstance(value, str) and str(value) in EMPTY:
             missing = f"y[{place}] is missing; drop the rows without a label"
             raise ValueError(f"Input y contains NaN: {missing}") from None
+
+
+@contextmanager
+def naming_what_is_no_number(X: Any) -> Iterator[None]:
+    """Errors of scikit-learn's checks name the first entry that is not a number."""
+    try:
+        with np.errstate(over="ignore"):  # too large for a float becomes infinite: an error later
+            yield
+    except (TypeError, ValueError, OverflowError) as error:
+        place = _first_non_number(X)
+        if place is None:
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        advice = "turn texts into numbers first, as with a OneHotEncoder in a ColumnTransformer"
+        raise kind(f"X must hold numbers, but {place}: {error}; {advice}") from error
+
+
+def _first_non_number(X: Any) -> str | None:
+    """The first entry that `float` refuses, in words; None if there is none."""
+    try:
+        cells = np.asarray(X, dtype=object)
+    except ValueError:  # ragged
+        return None
+    if cells.ndim != 2:
+        return None
+    for (i, j), cell in np.ndenumerate(cells):
+        try:
+            float(cell)
+        except (TypeError, ValueError, OverflowError):
+            return f"X[{i}, {name_of(X, j)}] is {str(cell)[:40]!r}"
+    return None
+
+
+def name_of(X: Any, j: int) -> str:
+    """A column's name, quoted, or its number if it has none."""
+    names = getattr(X, "columns", None)
+    return str(j) if names is None else repr(names[j])
+
+
+def by_column(bad_columns: Any, X: Any) -> str:
+    """The number of entries that are not finite in each column."""
+    columns, counts = np.unique(bad_columns, return_counts=True)
+    return some((f"{name_of(X, j)} ({n})" for j, n in zip(columns, counts)), limit=MOST_NAMED)

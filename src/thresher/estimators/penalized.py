@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from thresher.estimators.examples import Examples, HeldOut, Places, Scores
+from thresher.estimators.examples import ALL_ROWS, Columns, Examples, HeldOut, Places, Scores
 from thresher.estimators.feature_choice import choose_features
 from thresher.estimators.folds import Fold
 from thresher.geometry import hard_threshold
@@ -27,8 +27,6 @@ SMALLER = 0.8  # factor of C while a fit has too many features
 L1_STEPS, L2_STEPS = 100, 1000  # bounds on the work of a fit
 L1_RANGE = np.logspace(0.25, 3, 12)  # multiples of the least C with a non-zero coefficient
 L2_RANGE = np.logspace(-5, 2, 8)
-ALL_ROWS = 0  # the number of the fit to all rows; folds count from 1
-Columns = dict[int, NDArray[np.intp]]  # of the fit to each fold, and to all rows
 # The first release that deprecates `penalty` also takes an l1_ratio without it.
 L1_ONLY = {"l1_ratio": 1.0} if LogisticRegression().penalty == "deprecated" else {"penalty": "l1"}
 
@@ -209,14 +207,15 @@ def choose_penalty(examples: Examples, limit: int | None = None) -> "ChosenPenal
 
     Parameters are those of `best_penalized`.
     """
-    slope = slope_at_zero(examples.rows, examples.signs, examples.weights)
+    rows = _take(examples.rows, examples.columns.get(ALL_ROWS))
+    slope = slope_at_zero(rows, examples.signs, examples.weights)
     first = _Path("L1", l1_logistic, examples, limit=limit)
     if slope < SMALLEST_SLOPE:  # then a constant is optimal
         return first.constant(1.0)
     grid = L1_RANGE / slope
     sparse = first.best(grid)
     dense = _Path("L2", l2_support_vectors, examples)
-    if limit is None or limit >= examples.rows.shape[1]:
+    if limit is None or limit >= rows.shape[1]:
         return min(sparse, dense.best(L2_RANGE), key=lambda point: point.error)
     with_features = float(grid[len(grid) // 2]) if sparse.is_constant else sparse.C
     choices = [first.features(with_features), _one_after_the_other(examples, limit)]
@@ -229,16 +228,25 @@ def _one_after_the_other(examples: Examples, limit: int) -> "Columns":
     weights[:, 0] = examples.weights
     for i, fold in enumerate(examples.folds, start=1):
         weights[fold.train, i] = examples.weights_of(fold.train)
-    chosen = choose_features(
-        examples.rows, examples.signs, weights, limit, with_intercept=examples.with_intercept
-    )
     numbers = [ALL_ROWS, *(fold.number for fold in examples.folds)]
-    return {number: _some(columns, limit) for number, columns in zip(numbers, chosen)}
+    may_use = [examples.columns.get(number) for number in numbers]
+    chosen = choose_features(
+        examples.rows,
+        examples.signs,
+        weights,
+        limit,
+        with_intercept=examples.with_intercept,
+        may_use=may_use,
+    )
+    return {
+        number: columns if columns.size else _first(limit, own)
+        for number, columns, own in zip(numbers, chosen, may_use)
+    }
 
 
-def _some(columns: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
-    """The columns, or the first ones if there are none: a fit needs one."""
-    return columns if columns.size else np.arange(limit)
+def _first(limit: int, may_use: NDArray[np.intp] | None) -> NDArray[np.intp]:
+    """The first columns, where none was chosen: a fit needs one."""
+    return np.arange(limit) if may_use is None else may_use[:limit]
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,8 +305,12 @@ class _Path:
 
     def _remember(self, C: float, number: int, coef: FloatArray) -> None:
         if self.limit is not None:
-            most = np.flatnonzero(hard_threshold(coef, self.limit))
-            self.used[C, number] = _some(most, self.limit)
+            most, may_use = np.flatnonzero(hard_threshold(coef, self.limit)), self._columns(number)
+            own = most if may_use is None else may_use[most]
+            self.used[C, number] = own if own.size else _first(self.limit, may_use)
+
+    def _columns(self, number: int) -> NDArray[np.intp] | None:
+        return self.columns.get(number, self.examples.columns.get(number))
 
     def _fit(
         self,
@@ -310,7 +322,7 @@ class _Path:
     ) -> Any:
         seed, has_intercept = self.examples.seed % 2**32, self.examples.with_intercept
         model = self.model(C, seed, tolerance=tolerance, fit_intercept=has_intercept)
-        rows = _take(self.examples.rows, self.columns.get(number))
+        rows = _take(self.examples.rows, self._columns(number))
         return replace(self.examples, rows=rows).fit(model, train)
 
     def best(self, grid: FloatArray) -> ChosenPenalty:
@@ -350,7 +362,7 @@ class _Path:
         model = self._fit(C, fold.number, fold.train)
         models.append(model)
         self._remember(C, fold.number, model.coef_[0])
-        columns = self.columns.get(fold.number)
+        columns = self._columns(fold.number)
         # As model.decision_function, whose checks take longer than the product.
         return lambda rows: np.ravel(_take(rows, columns) @ model.coef_.T + model.intercept_)
 
@@ -363,7 +375,7 @@ class _Path:
         model = self._fit(point.C, tolerance=FINE)
         if self.limit is not None and np.count_nonzero(model.coef_) > self.limit:
             model = self._fit(point.C)
-        columns = self.columns.get(ALL_ROWS)
+        columns = self._columns(ALL_ROWS)
         coef, offset = np.zeros(n_features), float(np.ravel(model.intercept_)[0])
         coef[slice(None) if columns is None else columns] = model.coef_[0]
         gap = relative_gap(

@@ -10,6 +10,7 @@ from sklearn.utils import Tags, _safe_indexing, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     _num_samples,
+    check_array,
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
@@ -17,13 +18,19 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from thresher.estimators.checks import check_sample_weight, class_weights
+from thresher.estimators.checks import check_sample_weight, class_weights, refuse_dates
 from thresher.estimators.halfspace import HalfspaceClassifier
-from thresher.estimators.missing_values import MissingCells
+from thresher.estimators.missing_values import (
+    FINITE,
+    MissingCells,
+    name_of,
+    naming_what_is_no_number,
+)
 from thresher.estimators.pools import in_memory
 from thresher.estimators.use_of_trust import Filtered, Judged, UseOfTrust
 from thresher.learning import PracticalSchedule
 from thresher.validation import FloatArray, is_sparse, refuse_masked, require_in_memory
+from thresher.wording import count
 
 SHARED = ("noise_rate", "class_weight", "max_columns", "label_aware", "schedule", "random_state")
 
@@ -160,7 +167,8 @@ class TrustedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # 
             last.fit(rows, y, **self._weights_of(base, used, weights is None))
         self.row_weights_, self.use_of_trust_ = np.zeros(kept.size), used.name
         self.row_weights_[kept] = used.weights
-        self.estimator_ = last if steps is None else _joined(self.estimator, steps, last)
+        is_pipeline = isinstance(self.estimator, Pipeline)
+        self.estimator_ = _joined(self.estimator, steps, last) if is_pipeline else last
         return self
 
     def _weights_of(
@@ -226,15 +234,15 @@ def _of_positive_weight(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, A
 
 def _steps_and_last(estimator: Any) -> tuple[Any, Any]:
     """The steps of a pipeline before its last one, and that; all unfitted clones."""
-    if isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
-        return clone(estimator[:-1]), clone(estimator[-1])
-    return None, None if estimator is None else clone(estimator)
+    if not isinstance(estimator, Pipeline):
+        return None, None if estimator is None else clone(estimator)
+    return clone(estimator[:-1]) if len(estimator.steps) > 1 else None, clone(estimator[-1])
 
 
-def _joined(pipeline: Pipeline, steps: Pipeline, last: Any) -> Pipeline:
+def _joined(pipeline: Pipeline, steps: Pipeline | None, last: Any) -> Pipeline:
     """A pipeline of fitted steps with the names and settings of the given one."""
     joined = clone(pipeline)
-    joined.steps = [*steps.steps, (pipeline.steps[-1][0], last)]
+    joined.steps = [*(steps.steps if steps else ()), (pipeline.steps[-1][0], last)]
     return joined
 
 
@@ -242,7 +250,16 @@ def _complete(rows: Any) -> Any:
     """Dense rows with the median of its column in place of a missing value."""
     if is_sparse(rows):
         return rows
-    return SimpleImputer(strategy="median", keep_empty_features=True).fit_transform(rows)
+    refuse_dates(rows)
+    with naming_what_is_no_number(rows):
+        numbers = check_array(rows, dtype=np.float64, ensure_all_finite=False)
+    infinite = np.argwhere(np.isinf(numbers))
+    if infinite.size:
+        i, j = infinite[0]
+        cells = count(len(infinite), "cell")
+        place = f"X[{i}, {name_of(rows, j)}] = {numbers[i, j]}"
+        raise ValueError(f"Input X contains infinity in {cells}; the first is {place}. {FINITE}")
+    return SimpleImputer(strategy="median", keep_empty_features=True).fit_transform(numbers)
 
 
 def _how_to_fill_in(estimator: Any) -> str:
@@ -261,8 +278,12 @@ def _accepts_missing_values(estimator: Any) -> bool:
 
 
 def _require_sample_weight(estimator: Any) -> None:
-    if estimator is not None and not has_fit_parameter(estimator, "sample_weight"):
-        raise TypeError(
-            "estimator must take sample_weight in fit, and "
-            f"{type(estimator).__name__} does not: trust has no way in"
-        )
+    if estimator is None or has_fit_parameter(estimator, "sample_weight"):
+        return
+    advice = "Use one that does, such as RandomForestClassifier or LogisticRegression"
+    if isinstance(estimator, Pipeline):
+        advice = "Use one pipeline with all steps instead of a pipeline in a pipeline"
+    raise TypeError(
+        f"estimator must take sample_weight in fit, and {type(estimator).__name__} does not: "
+        f"trust has no way in. {advice}"
+    )

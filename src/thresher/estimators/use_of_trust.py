@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from thresher.estimators.checks import check_table, class_weights
 from thresher.estimators.contradictions import held_out_margins, scaled_rows
+from thresher.estimators.copies import Copies
 from thresher.estimators.disputes import Disputes
 from thresher.estimators.folds import usual_folds
 from thresher.estimators.penalized import with_short_indices
@@ -42,7 +43,7 @@ class Filtered:
 
     Attributes
     ----------
-    trust : (n,) of each row
+    trust : (n,) of each row; one if it weighs so little that no copy stood for it in the filter
     looked_at : (n,) zero for rows that lost a dispute before the phases, and one for the others
     noise_rate : that the filter withstands
 
@@ -64,9 +65,14 @@ class Filtered:
         self._filter, self._rows = filter_, rows
         self._weights = np.ones(labels.size) if weights is None else weights / weights.mean()
         self._signs: FloatArray = np.where(labels == filter_.classes_[1], 1.0, -1.0)
-        self.trust: FloatArray = filter_.row_weights_
         self.noise_rate: float = filter_.noise_rate_
-        self.looked_at: FloatArray = np.zeros(labels.size)
+        is_copied = np.ones(labels.size, dtype=np.bool_)
+        if weights is not None:
+            copies = Copies.of(check_table(filter_, rows), labels, weights)
+            assert copies is not None
+            is_copied = np.isin(np.arange(labels.size), copies.places)
+        self.trust: FloatArray = np.where(is_copied, filter_.row_weights_, 1.0)
+        self.looked_at: FloatArray = np.where(is_copied, 0.0, 1.0)
         self.looked_at[filter_.phases_[0].row_ids] = 1.0
 
     def undisputed(self) -> FloatArray:
