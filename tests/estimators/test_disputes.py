@@ -13,6 +13,7 @@ from sklearn.base import clone
 from estimators.small import QUICK, planted, table
 from thresher import HalfspaceClassifier, HalfspaceClassifierCV, TrustedClassifier
 from thresher.estimators import shared_entries
+from thresher.estimators.copies import Copies
 from thresher.estimators.disputes import ALLOWED, N_ROUNDS, Disputes, TrainingTable, settle
 from thresher.estimators.folds import usual_folds
 
@@ -186,6 +187,16 @@ def test_rounds_end_when_nobody_loses_and_the_folds_follow() -> None:
     assert np.array_equal(last.labels, SIGNS[1:])
     for before, after in zip(first.folds, last.folds):
         assert (after.test + 1).tolist() == [place for place in before.test if place != 0]
+
+
+def test_rows_that_were_left_out_still_count_as_different_rows_but_their_copies_do_not() -> None:
+    groups = np.repeat(np.arange(10), 2)
+    copies = Copies(20, np.arange(20), groups)
+    table = TrainingTable(ROWS, SIGNS, usual_folds(SIGNS, seed=0), copies)
+    fewer = table.without((groups == 0) | (np.arange(20) == 2))
+    assert fewer is not None
+    assert (fewer.n_lost, fewer.n_lost_distinct) == (3, 1)
+    assert (table.n_distinct, fewer.n_distinct) == (10, 10)
 
 
 def test_very_few_rows_are_not_worth_another_fit() -> None:

@@ -85,6 +85,13 @@ def test_the_same_rate_of_errors_counts_more_in_a_larger_table() -> None:
     assert improvement(*four, np.ones(800)) == pytest.approx(2 * once)
 
 
+def test_copies_of_a_row_say_no_more_about_chance_than_one() -> None:
+    four = [np.tile(part, 4) for part in (WRONG, RIGHT, SIGNS)]
+    once = improvement(WRONG, RIGHT, SIGNS, np.ones(200))
+    copied = improvement(*four, np.ones(800), np.tile(np.arange(200), 4))
+    assert copied == pytest.approx(once)
+
+
 def test_rows_without_trust_do_not_count() -> None:
     trust = np.where(WRONG, 0.0, 1.0)
     assert improvement(WRONG, RIGHT, SIGNS, trust) == 0
@@ -138,5 +145,18 @@ def test_the_sentence_says_what_would_have_been_seen() -> None:
     assert "at 4.0 standard deviations" in sentence
 
 
-def test_without_a_distance_the_sentence_does_not_name_one() -> None:
-    assert "nan" not in Evidence(200, 30, 0.0, np.nan, np.nan, np.nan, 0.0).sentence()
+def test_of_one_planted_row_the_sentence_speaks_in_the_singular() -> None:
+    sentence = Evidence(50, 30, 0.02, 0.1, 0.2, 4.03, 0.0).sentence()
+    assert "Had 1 planted row shared" in sentence
+    assert sentence.endswith("4.0 standard deviations from its class, it would have been seen.")
+
+
+@pytest.mark.parametrize("distance", [np.nan, 0.0, 0.04])
+def test_without_a_distance_the_sentence_does_not_name_one(distance: float) -> None:
+    sentence = Evidence(200, 30, 0.1, 0.0, 0.0, distance, 0.0).sentence()
+    assert sentence == "Nothing stands out above what 200 rows and 30 columns show by chance."
+
+
+def test_a_filter_that_looked_for_nothing_did_not_compare_with_chance() -> None:
+    sentence = Evidence(200, 30, 0.0, np.nan, np.nan, np.nan, 0.0).sentence()
+    assert sentence == "The filter looked for nothing, since the noise rate is 0."

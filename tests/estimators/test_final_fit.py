@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 import warnings
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -17,6 +18,7 @@ from thresher import HalfspaceClassifier, HalfspaceClassifierCV, load_model, sav
 from thresher.errors import DistrustedClass
 from thresher.estimators.comparison import PathPoint, choose
 from thresher.estimators.cross_validation import fit_to_folds
+from thresher.estimators.final_fit import PenalizedFits
 from thresher.estimators.folds import make_folds
 from thresher.estimators.trust import trust_of_rows
 from thresher.geometry import hard_threshold
@@ -29,6 +31,32 @@ FINAL_FITS = ["auto", "hinge", "penalized"]
 def model(final_fit: str) -> HalfspaceClassifier:
     """A model of the small table."""
     return quick(TABLE.X, TABLE.y, final_fit=final_fit)
+
+
+# -- columns ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n_columns", "sparsity"), [(2500, "auto"), (900, 5)])
+def test_columns_that_suit_held_out_rows_by_chance_do_not_lower_the_error(
+    n_columns: int, sparsity: int | str
+) -> None:
+    # Chosen on all 60 rows, the columns predict held-out labels of a coin almost without an error.
+    errors = []
+    for seed in range(4):
+        rows = np.random.default_rng(seed).standard_normal((60, n_columns))
+        chosen = HalfspaceClassifierCV((sparsity,), schedule=QUICK, random_state=0)
+        errors.append(chosen.fit(rows, np.arange(60) % 2).path_[0].error)
+    assert np.mean(errors) > 0.3
+
+
+def test_ties_of_trust_do_not_depend_on_the_order_of_rows() -> None:
+    trust = np.repeat([0.0, 0.0, 0.5, 1.0], 50)
+    fits = PenalizedFits(model("penalized"), TABLE.X, TABLE.y, make_folds(2, TABLE.X, TABLE.y, 0))
+    for share in (0.1, 0.25, 0.4):
+        fits._settings = replace(fits._settings, noise_rate=share)
+        judging = fits._hardly_planted(trust)
+        assert judging.sum() == pytest.approx(200 * (1 - share))
+        assert all(np.unique(judging[trust == value]).size == 1 for value in (0.0, 0.5, 1.0))
 
 
 # -- hinge: as the algorithm ends ------------------------------------------------------------

@@ -70,6 +70,12 @@ def test_labels_drawn_by_coin_are_called_unpredictable():
     assert "hardly" not in estimate_noise_rate(*table()).message
 
 
+@pytest.mark.parametrize("n_columns", [300, 900])
+def test_among_many_columns_some_suit_labels_by_chance_and_predict_nothing(n_columns):
+    rows = np.random.default_rng(0).standard_normal((120, n_columns))
+    assert "can hardly be predicted" in estimate_noise_rate(rows, np.arange(120) % 2).message
+
+
 def test_sparse_rows_and_their_dense_form_are_both_taken():
     X, y = table(40)
     X[np.abs(X) < 0.5] = 0

@@ -92,6 +92,24 @@ def test_columns_are_chosen_without_the_held_out_rows() -> None:
     assert np.mean(errors) > 0.36
 
 
+@pytest.mark.parametrize("limit", [None, 1, 5])
+def test_a_fit_uses_only_the_columns_that_it_may(limit: int | None) -> None:
+    # Columns 0 to 2 tell the labels. The fit to all rows may use the first of them, that to a fold
+    # none: it is as good as chance.
+    telling, silent = np.array([0, 5, 6, 7, 8, 9]), np.array([5, 6, 7, 8, 9, 10])
+    numbers = {fold.number: silent for fold in EXAMPLES.folds}
+    fit = best_penalized(replace(EXAMPLES, columns={0: telling, **numbers}), limit)
+    assert not fit.coef[np.setdiff1d(np.arange(12), telling)].any()
+    assert fit.error > 0.35 > best_penalized(EXAMPLES, limit).error
+
+
+@pytest.mark.parametrize("limit", [None, 5])
+def test_being_allowed_every_column_is_no_limit(limit: int | None) -> None:
+    every = dict.fromkeys(range(len(EXAMPLES.folds) + 1), np.arange(12))
+    allowed = best_penalized(replace(EXAMPLES, columns=every), limit)
+    assert allowed.coef == pytest.approx(best_penalized(EXAMPLES, limit).coef)
+
+
 def test_a_row_without_weight_has_no_influence() -> None:
     weights = np.where(np.arange(120) < 20, 0.0, 1.0)
     signs = np.where(np.arange(120) < 20, -EXAMPLES.signs, EXAMPLES.signs)

@@ -108,6 +108,19 @@ def test_an_estimator_without_sample_weight_is_refused_by_name() -> None:
         trusted(KNeighborsClassifier()).fit(TABLE.X, TABLE.y)
 
 
+def test_a_pipeline_in_a_pipeline_is_refused_with_advice() -> None:
+    nested = make_pipeline(StandardScaler(), make_pipeline(TREE))
+    with pytest.raises(TypeError, match="one pipeline with all steps instead of a pipeline in a"):
+        trusted(nested).fit(TABLE.X, TABLE.y)
+
+
+def test_a_pipeline_of_the_classifier_alone_is_taken() -> None:
+    model = trusted(make_pipeline(TREE)).fit(POISONED.X, POISONED.y)
+    assert list(model.estimator_.named_steps) == ["decisiontreeclassifier"]
+    alone = trusted(TREE).fit(POISONED.X, POISONED.y)
+    assert np.array_equal(model.predict(TABLE.X), alone.predict(TABLE.X))
+
+
 def test_three_classes_are_refused() -> None:
     with pytest.raises(ValueError, match="Only binary classification is supported"):
         trusted(TREE).fit(TABLE.X, np.arange(200) % 3)
@@ -174,6 +187,34 @@ def test_missing_values_are_refused_where_the_estimator_takes_none() -> None:
     assert "TrustedClassifier(LogisticRegression()) does not accept" in str(caught.value)
     with pytest.raises(ValueError, match=r"add_indicator=True\), TrustedClassifier\(\)\)"):
         trusted(None).fit(X, TABLE.y)
+
+
+FORGIVING = [RandomForestClassifier(5), HistGradientBoostingClassifier(max_iter=5)]
+
+
+@pytest.mark.parametrize("estimator", FORGIVING)
+def test_infinite_cells_are_named_though_missing_ones_are_taken(estimator: Any) -> None:
+    X = pd.DataFrame(TABLE.X, columns=list("abcdefgh"))
+    X.loc[5, "b"] = np.inf
+    with pytest.raises(ValueError, match=r"infinity in 1 cell; .* X\[5, 'b'\] = inf") as caught:
+        trusted(estimator).fit(X, TABLE.y)
+    assert "np.where(np.isfinite(X), X, np.nan)" in str(caught.value)
+
+
+@pytest.mark.parametrize("estimator", FORGIVING)
+def test_texts_are_named_though_missing_cells_are_taken(estimator: Any) -> None:
+    X = pd.DataFrame(TABLE.X, columns=list("abcdefgh")).assign(c="Bonn")
+    with pytest.raises(ValueError, match=r"X\[0, 'c'\] is 'Bonn'.* OneHotEncoder"):
+        trusted(estimator).fit(X, TABLE.y)
+
+
+def test_rows_of_little_weight_are_not_left_out() -> None:
+    light = np.arange(200) < 80  # the filter sees no copy of most of these
+    weights = np.where(light, 0.05, 1.0 + 0.01 * np.random.default_rng(0).random(200))
+    model = trusted(LogisticRegression()).fit(TABLE.X, TABLE.y, weights)
+    assert model.evidence_.n_lost == 0
+    assert (model.row_weights_ > 0).all()
+    assert (model.filter_.row_weights_[light] == 0).mean() > 0.5
 
 
 def test_the_filter_uses_its_trust_whether_or_not_that_helps_it() -> None:
