@@ -91,7 +91,8 @@ class HalfspaceClassifier(FittedHalfspace):
         max_dirty_share=0.5)`, or `PracticalSchedule()` if not `label_aware`. Fields about buying
         labels or drawing rows (`use_every_row`, `reuse_labels`, `min_unlabeled`, …) have no effect.
     random_state : int, RandomState, Generator or None, default=None
-        Randomness of the schedule; on a table it only breaks ties.
+        Randomness of the folds, of the weak models and of the tables drawn by chance. In a small
+        table it can decide whether rows lose trust: set it for results that can be repeated.
 
     Attributes
     ----------
