@@ -19,6 +19,7 @@ from thresher.validation import FloatArray, Rows, is_sparse
 
 INTERCEPT_ENTRY = 10.0  # liblinear penalizes the intercept; this makes it ten times less
 ROUGH, FINE = 1e-3, 1e-5  # tolerances of the solver: to compare fits, and for the chosen one
+FAR_MORE = 10  # columns for each row: then the exact L1 fit is not what predicts best
 CERTIFIED_GAP = 0.01  # relative duality gap up to which a fit counts as certified
 PATIENCE = 3  # values of C without a smaller error after which a path ends
 SMALLEST_SLOPE = 1e-100  # of the loss: smaller ones are zero but for rounding, or C would overflow
@@ -367,19 +368,25 @@ class _Path:
         return lambda rows: np.ravel(_take(rows, columns) @ model.coef_.T + model.intercept_)
 
     def fitted(self, point: ChosenPenalty) -> PenalizedFit:
-        """The fit to all rows, to a finer tolerance than on the path, with its duality gap."""
+        """The fit to all rows, to a finer tolerance than on the path, with its duality gap.
+
+        Not to few rows of very many columns without a limit: there a solver that stops early
+        spreads the coefficients over columns that tell the same, and predicts better.
+        """
         n_features = self.examples.rows.shape[1]
         if point.is_constant:
             mean = self._mean_sign(slice(None))
             return PenalizedFit(self.penalty, point.C, np.zeros(n_features), mean, point.held_out)
-        model = self._fit(point.C, tolerance=FINE)
+        columns = self._columns(ALL_ROWS)
+        rows = _take(self.examples.rows, columns)
+        is_wide = self.limit is None and rows.shape[1] > FAR_MORE * rows.shape[0]
+        model = self._fit(point.C, tolerance=ROUGH if is_wide and self.penalty == "L1" else FINE)
         if self.limit is not None and np.count_nonzero(model.coef_) > self.limit:
             model = self._fit(point.C)
-        columns = self._columns(ALL_ROWS)
         coef, offset = np.zeros(n_features), float(np.ravel(model.intercept_)[0])
         coef[slice(None) if columns is None else columns] = model.coef_[0]
         gap = relative_gap(
-            _take(self.examples.rows, columns),
+            rows,
             self.examples.signs,
             self.examples.weights,
             penalty=self.penalty,
