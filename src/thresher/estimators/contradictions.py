@@ -16,7 +16,7 @@ from thresher.arrays import DeviceRows, to_host
 from thresher.estimators.checks import check_table
 from thresher.estimators.folds import Fold, usual_folds
 from thresher.estimators.penalized import with_short_indices
-from thresher.estimators.screening import REACH, promising_columns
+from thresher.estimators.screening import REACH, promising_by_fold
 from thresher.validation import FloatArray, Rows
 
 # Of the fit that finds the first trust.
@@ -119,17 +119,14 @@ def _margins(classifier: Any, X: Any, y: Any) -> tuple[FloatArray, FloatArray, f
 def _margins_of_unseen(
     fitted: Any, rows: Rows, signs: FloatArray, weights: FloatArray, folds: Sequence[Fold]
 ) -> FloatArray | None:
-    """The margins by columns that are chosen for each fold, without its rows; None if all are.
-
-    Among very many columns, some suit any labels by chance.
-    """
+    """The margins by columns that are chosen for each fold, without its rows; None if all are."""
     n_columns = fitted.columns_.size
     if n_columns == rows.shape[1]:
         return None
     margins, host = np.zeros(signs.size), _on_host(rows)
+    own = promising_by_fold(host, signs, folds, n_columns, fitted.scaling_)
     for fold in folds:
-        own = promising_columns(host, signs[fold.train], n_columns, fitted.scaling_, fold.train)
-        part = scaled_rows(fitted, host, own)
+        part = scaled_rows(fitted, host, own[fold.number])
         margins[fold.test] = held_out_margins(part, signs, weights, [fold])[fold.test]
     return margins
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from thresher.estimators.folds import Fold
 from thresher.estimators.trust import weighted_error
-from thresher.validation import FloatArray, Rows
+from thresher.validation import FloatArray, Rows, is_sparse
 
 ALL_ROWS = 0  # the number of the fit to all rows; folds count from 1
 Columns = dict[int, NDArray[np.intp]]  # of the fit to each fold, and to all rows
@@ -47,12 +47,15 @@ class Examples:
     costs: FloatArray | None = None
     columns: Columns = field(default_factory=dict)
 
-    def fit(self, model: Any, train: Places = slice(None)) -> Any:
-        """The model, fitted to these rows with their weights."""
+    def fit(
+        self, model: Any, train: Places = slice(None), columns: NDArray[np.intp] | None = None
+    ) -> Any:
+        """The model, fitted to these rows with their weights; columns: all if None."""
         checked = {"assume_finite": True, "skip_parameter_validation": True}
         with warnings.catch_warnings(), config_context(**checked):
             warnings.simplefilter("ignore", ConvergenceWarning)  # it ends the path
-            return model.fit(self.rows[train], self.signs[train], self.weights_of(train))
+            rows = taken(self.rows, columns, train)
+            return model.fit(rows, self.signs[train], self.weights_of(train))
 
     def weights_of(self, train: Places) -> FloatArray:
         """The weights of these rows; ones if none of them has any."""
@@ -94,3 +97,12 @@ class HeldOut:
     def error(self) -> float:
         """The mean over the folds."""
         return float(np.mean(self.errors))
+
+
+def taken(rows: Rows, columns: NDArray[np.intp] | None, places: Places = slice(None)) -> Rows:
+    """These columns and places of the rows; all columns if they are None."""
+    if columns is not None and not is_sparse(rows):
+        return rows[np.ix_(np.arange(rows.shape[0])[places], columns)]
+    is_all = isinstance(places, slice) and places == slice(None)
+    part = rows if is_all else rows[places]
+    return part if columns is None else part[:, columns]

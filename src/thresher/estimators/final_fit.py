@@ -11,10 +11,10 @@ from thresher.estimators.agreement import WeakModels, agreement
 from thresher.estimators.checks import Settings, check_two_classes, class_weights
 from thresher.estimators.disputes import TrainingTable
 from thresher.estimators.evidence import CLEARLY, Evidence, compare_with_chance, improvement
-from thresher.estimators.examples import ALL_ROWS, Columns, Examples, HeldOut
+from thresher.estimators.examples import ALL_ROWS, Columns, Examples, HeldOut, taken
 from thresher.estimators.folds import Fold, renumbered
 from thresher.estimators.penalized import PenalizedFit, choose_penalty, with_short_indices
-from thresher.estimators.screening import promising_columns
+from thresher.estimators.screening import promising_by_fold, promising_columns
 from thresher.estimators.trust import keep_every_class
 from thresher.validation import FloatArray, Rows, is_sparse
 
@@ -88,7 +88,7 @@ class PenalizedFits:
         self._costs = np.ones(len(labels)) if given is None else class_weights(given, labels)
         self._seen = np.arange(len(labels)) if seen is None else seen
         self._folds = renumbered(folds, self._seen)
-        useful = self._useful_columns()
+        useful = self._useful_columns(folds)
         self._columns = np.unique(np.concatenate([*useful.values()]))
         self._may_use = {
             number: np.searchsorted(self._columns, own)
@@ -102,34 +102,30 @@ class PenalizedFits:
         return self._seen.size == self._signs.size
 
     def _scaled_rows(self, places: NDArray[np.intp], columns: NDArray[np.intp]) -> Rows:
-        rows = self._rows if places.size == self._rows.shape[0] else self._rows[places]
-        part = rows if columns.size == rows.shape[1] else rows[:, columns]
+        n_rows, n_columns = self._rows.shape
+        part = taken(
+            self._rows,
+            None if columns.size == n_columns else columns,
+            slice(None) if places.size == n_rows else places,
+        )
         scaling = self._fitted.scaling_.take(columns)
         limited = replace(scaling, reach=min(scaling.reach, FARTHEST))
-        return with_short_indices(limited.apply(part))
+        is_own = part is not self._rows and not is_sparse(part)
+        return with_short_indices(limited.apply(part, out=part if is_own else None))
 
-    def _useful_columns(self) -> Columns:
-        """Of the table: what the fit to all rows, and the fit to each fold, may use.
-
-        Those of a fold are chosen without the rows that it holds out. Among very many columns, some
-        suit any labels by chance, and would predict held-out rows that helped to choose them.
-        """
-        rows, watched = self._rows, self._fitted.columns_
-        at_most = rows.shape[1] if is_sparse(rows) else MOST_DENSE_COLUMNS
-        if self._settings.most_features is not None:
-            at_most = watched.size
+    def _useful_columns(self, folds: Sequence[Fold]) -> Columns:
+        """Of the table: what the fit to all rows, and the fit to each fold, may use."""
+        rows, watched, limit = self._rows, self._fitted.columns_, self._settings.most_features
+        usual = rows.shape[1] if is_sparse(rows) else MOST_DENSE_COLUMNS
+        at_most = usual if limit is None else watched.size
         if at_most >= rows.shape[1]:
             return {ALL_ROWS: np.arange(rows.shape[1])}
-        known = self._fitted.scaling_ if self._settings.scale else None
-
-        def promising(places: NDArray[np.intp]) -> NDArray[np.intp]:
-            return promising_columns(rows, self._signs[places], at_most, known, places)
-
-        useful = {fold.number: promising(self._seen[fold.train]) for fold in self._folds}
-        if self._settings.most_features is not None:
-            return {**useful, ALL_ROWS: watched}
-        everyone = np.arange(self._signs.size)
-        return {**useful, ALL_ROWS: np.union1d(promising(everyone), watched)}
+        scaling = self._fitted.scaling_ if self._settings.scale else None
+        everyone = watched
+        if limit is None:
+            everyone = np.union1d(promising_columns(rows, self._signs, at_most, scaling), watched)
+        by_fold = promising_by_fold(rows, self._signs, folds, at_most, scaling)
+        return {**by_fold, ALL_ROWS: everyone}
 
     def choose(self, weights: FloatArray, judge: FloatArray) -> PenalizedChoice:
         """The best fit to rows of these weights, compared on held-out rows by those of `judge`."""
@@ -141,10 +137,11 @@ class PenalizedFits:
         def fit() -> PenalizedFit:
             if self._sees_all:
                 return replace(chosen.fitted(), columns=self._columns)
-            places = np.arange(self._signs.size)
-            rows = self._scaled_rows(places, self._columns)
-            fitted = chosen.fitted_to(self._examples(rows, places, weights, judge))
-            return replace(fitted, columns=self._columns, held_out=held_out)
+            places, own = np.arange(self._signs.size), chosen.columns
+            columns = self._columns if own is None else self._columns[own]
+            everyone = self._examples(self._scaled_rows(places, columns), places, weights, judge)
+            fitted = chosen.fitted_to(replace(everyone, columns={}))
+            return replace(fitted, columns=columns, held_out=held_out)
 
         return PenalizedChoice(held_out, fit)
 

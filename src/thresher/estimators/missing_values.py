@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from thresher.wording import some
+from thresher.validation import FloatArray
+from thresher.wording import count, some
 
 MOST_NAMED = 5  # columns in one message
 FINITE = "Make infinite values missing first: X = np.where(np.isfinite(X), X, np.nan)"
@@ -34,6 +35,22 @@ def refuse_missing_labels(y: Any) -> None:
         if not isinstance(value, str) and str(value) in EMPTY:
             missing = f"y[{place}] is missing; drop the rows without a label"
             raise ValueError(f"Input y contains NaN: {missing}") from None
+
+
+def refuse_infinite(numbers: FloatArray, X: Any) -> None:
+    """Raise `ValueError` with the first infinite cell of a table X that has these numbers.
+
+    Examples
+    --------
+    >>> refuse_infinite(np.array([[1.0, np.nan], [np.inf, 2.0]]), None)
+    Traceback (most recent call last):
+    ValueError: Input X contains infinity in 1 cell; the first is X[1, 0] = inf. Make infinite...
+    """
+    infinite = np.argwhere(np.isinf(numbers))
+    if infinite.size:
+        i, j = infinite[0]
+        found = f"{count(len(infinite), 'cell')}; the first is X[{i}, {name_of(X, j)}]"
+        raise ValueError(f"Input X contains infinity in {found} = {numbers[i, j]}. {FINITE}")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from thresher.estimators.examples import ALL_ROWS, Columns, Examples, HeldOut, Places, Scores
+from thresher.estimators.examples import ALL_ROWS, Columns, Examples, HeldOut, Places, Scores, taken
 from thresher.estimators.feature_choice import choose_features
 from thresher.estimators.folds import Fold
 from thresher.geometry import hard_threshold
@@ -208,7 +208,7 @@ def choose_penalty(examples: Examples, limit: int | None = None) -> "ChosenPenal
 
     Parameters are those of `best_penalized`.
     """
-    rows = _take(examples.rows, examples.columns.get(ALL_ROWS))
+    rows = taken(examples.rows, examples.columns.get(ALL_ROWS))
     slope = slope_at_zero(rows, examples.signs, examples.weights)
     first = _Path("L1", l1_logistic, examples, limit=limit)
     if slope < SMALLEST_SLOPE:  # then a constant is optimal
@@ -264,17 +264,22 @@ class ChosenPenalty:
     def error(self) -> float:
         return self.held_out.error
 
+    @property
+    def columns(self) -> NDArray[np.intp] | None:
+        """That the fit to all rows may use; None: all."""
+        return self.path.columns_of(ALL_ROWS)
+
     def fitted(self) -> PenalizedFit:
         """The fit to all examples, with its duality gap."""
         return self.path.fitted(self)
 
     def fitted_to(self, everyone: Examples) -> PenalizedFit:
-        """The fit to more rows than those that chose the penalty.
+        """The fit to more rows than those that chose the penalty; they have its columns alone.
 
         The loss is a sum over rows, so C is smaller for more of them. If the fit has too many
         features, C is lowered further.
         """
-        path = replace(self.path, examples=everyone, used={})
+        path = replace(self.path, examples=everyone, columns={}, used={})
         C = self.C * float(self.path.examples.weights.sum() / everyone.weights.sum())
         while not self.is_constant and path.has_too_many_features(C):
             C *= SMALLER
@@ -306,11 +311,15 @@ class _Path:
 
     def _remember(self, C: float, number: int, coef: FloatArray) -> None:
         if self.limit is not None:
-            most, may_use = np.flatnonzero(hard_threshold(coef, self.limit)), self._columns(number)
+            most, may_use = (
+                np.flatnonzero(hard_threshold(coef, self.limit)),
+                self.columns_of(number),
+            )
             own = most if may_use is None else may_use[most]
             self.used[C, number] = own if own.size else _first(self.limit, may_use)
 
-    def _columns(self, number: int) -> NDArray[np.intp] | None:
+    def columns_of(self, number: int) -> NDArray[np.intp] | None:
+        """That the fit to a fold, or to all rows, may use; None: all."""
         return self.columns.get(number, self.examples.columns.get(number))
 
     def _fit(
@@ -323,8 +332,7 @@ class _Path:
     ) -> Any:
         seed, has_intercept = self.examples.seed % 2**32, self.examples.with_intercept
         model = self.model(C, seed, tolerance=tolerance, fit_intercept=has_intercept)
-        rows = _take(self.examples.rows, self._columns(number))
-        return replace(self.examples, rows=rows).fit(model, train)
+        return self.examples.fit(model, train, self.columns_of(number))
 
     def best(self, grid: FloatArray) -> ChosenPenalty:
         """The C with the least error on held-out rows."""
@@ -363,9 +371,9 @@ class _Path:
         model = self._fit(C, fold.number, fold.train)
         models.append(model)
         self._remember(C, fold.number, model.coef_[0])
-        columns = self._columns(fold.number)
+        columns = self.columns_of(fold.number)
         # As model.decision_function, whose checks take longer than the product.
-        return lambda rows: np.ravel(_take(rows, columns) @ model.coef_.T + model.intercept_)
+        return lambda rows: np.ravel(taken(rows, columns) @ model.coef_.T + model.intercept_)
 
     def fitted(self, point: ChosenPenalty) -> PenalizedFit:
         """The fit to all rows, to a finer tolerance than on the path, with its duality gap.
@@ -377,8 +385,8 @@ class _Path:
         if point.is_constant:
             mean = self._mean_sign(slice(None))
             return PenalizedFit(self.penalty, point.C, np.zeros(n_features), mean, point.held_out)
-        columns = self._columns(ALL_ROWS)
-        rows = _take(self.examples.rows, columns)
+        columns = self.columns_of(ALL_ROWS)
+        rows = taken(self.examples.rows, columns)
         is_wide = self.limit is None and rows.shape[1] > FAR_MORE * rows.shape[0]
         model = self._fit(point.C, tolerance=ROUGH if is_wide and self.penalty == "L1" else FINE)
         if self.limit is not None and np.count_nonzero(model.coef_) > self.limit:
@@ -396,7 +404,3 @@ class _Path:
             intercept_entry=INTERCEPT_ENTRY if self.examples.with_intercept else 0.0,
         )
         return PenalizedFit(self.penalty, point.C, coef, offset, point.held_out, gap)
-
-
-def _take(rows: Rows, columns: NDArray[np.intp] | None) -> Rows:
-    return rows if columns is None else rows[:, columns]

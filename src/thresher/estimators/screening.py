@@ -1,6 +1,7 @@
 """Promising columns: a wide table is cut down to them before anything quadratic begins."""
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from thresher.estimators.columns import ColumnScaling
+from thresher.estimators.folds import Fold
 from thresher.estimators.penalized import l2_support_vectors, with_short_indices
 from thresher.estimators.samples import sample_of_rows
 from thresher.validation import FloatArray, Rows, is_sparse
@@ -61,6 +63,24 @@ def promising_columns(
     clipped = replace(scaling, reach=min(scaling.reach, REACH))
     best = np.argsort(-_differences(rows, signs, clipped, places), kind="stable")[:at_most]
     return np.sort(best)
+
+
+def promising_by_fold(
+    rows: Rows,
+    signs: FloatArray,
+    folds: Iterable[Fold],
+    at_most: int,
+    scaling: ColumnScaling | None = None,
+) -> dict[int, NDArray[np.intp]]:
+    """The promising columns for the fit to each fold, chosen without the rows that it holds out.
+
+    Among very many columns, some suit any labels by chance, and would predict held-out rows that
+    helped to choose them. Other parameters as in `promising_columns`.
+    """
+    return {
+        fold.number: promising_columns(rows, signs[fold.train], at_most, scaling, fold.train)
+        for fold in folds
+    }
 
 
 def watched_columns(

@@ -21,16 +21,14 @@ from sklearn.utils.validation import (
 from thresher.estimators.checks import check_sample_weight, class_weights, refuse_dates
 from thresher.estimators.halfspace import HalfspaceClassifier
 from thresher.estimators.missing_values import (
-    FINITE,
     MissingCells,
-    name_of,
     naming_what_is_no_number,
+    refuse_infinite,
 )
 from thresher.estimators.pools import in_memory
 from thresher.estimators.use_of_trust import Filtered, Judged, UseOfTrust
 from thresher.learning import PracticalSchedule
 from thresher.validation import FloatArray, is_sparse, refuse_masked, require_in_memory
-from thresher.wording import count
 
 SHARED = ("noise_rate", "class_weight", "max_columns", "label_aware", "schedule", "random_state")
 
@@ -253,12 +251,7 @@ def _complete(rows: Any) -> Any:
     refuse_dates(rows)
     with naming_what_is_no_number(rows):
         numbers = check_array(rows, dtype=np.float64, ensure_all_finite=False)
-    infinite = np.argwhere(np.isinf(numbers))
-    if infinite.size:
-        i, j = infinite[0]
-        cells = count(len(infinite), "cell")
-        place = f"X[{i}, {name_of(rows, j)}] = {numbers[i, j]}"
-        raise ValueError(f"Input X contains infinity in {cells}; the first is {place}. {FINITE}")
+    refuse_infinite(numbers, rows)
     return SimpleImputer(strategy="median", keep_empty_features=True).fit_transform(numbers)
 
 

@@ -62,13 +62,13 @@ class Filtered:
     def __init__(
         self, filter_: Any, rows: Any, labels: NDArray[Any], weights: FloatArray | None = None
     ) -> None:
-        self._filter, self._rows = filter_, rows
+        self._filter, self._given, self._rows = filter_, rows, check_table(filter_, rows)
         self._weights = np.ones(labels.size) if weights is None else weights / weights.mean()
         self._signs: FloatArray = np.where(labels == filter_.classes_[1], 1.0, -1.0)
         self.noise_rate: float = filter_.noise_rate_
         is_copied = np.ones(labels.size, dtype=np.bool_)
         if weights is not None:
-            copies = Copies.of(check_table(filter_, rows), labels, weights)
+            copies = Copies.of(self._rows, labels, weights)
             assert copies is not None
             is_copied = np.isin(np.arange(labels.size), copies.places)
         self.trust: FloatArray = np.where(is_copied, filter_.row_weights_, 1.0)
@@ -82,10 +82,10 @@ class Filtered:
         linear model can say which label suits the rows around them. Very few do not matter.
         """
         kept, undisputed = np.flatnonzero(self.looked_at), self.looked_at.copy()
-        rows, signs = check_table(self._filter, self._rows), self._signs
+        rows, signs = self._rows, self._signs
         disputes = Disputes.of(rows[kept], signs[kept], self.noise_rate)
         if disputes is not None:
-            wrong = signs * self._filter.decision_function(self._rows) < 0
+            wrong = signs * self._filter.decision_function(self._given) < 0
             lost = disputes.contested(signs[kept]) & wrong[kept]
             if can_be_planted(lost, signs[kept], disputes.n_allowed):
                 undisputed[kept[lost]] = 0.0
@@ -98,7 +98,7 @@ class Filtered:
         is to all rows that do not contradict the one before, trusted or not: flipped labels keep
         some trust, and many honest rows have none.
         """
-        scaled = scaled_rows(self._filter, check_table(self._filter, self._rows))
+        scaled = scaled_rows(self._filter, self._rows)
         base = self.looked_at * self._weights
         trust, folds = self.trust, usual_folds(self._signs, seed=0)
         for border in BORDERS:
@@ -112,7 +112,7 @@ class Filtered:
 
         From the columns that the phases looked at.
         """
-        rows = check_table(self._filter, self._rows)[:, self._filter.columns_]
+        rows = self._rows[:, self._filter.columns_]
         found: FloatArray = np.ones(chosen.size)
         found[chosen] = plausibility(
             with_short_indices(rows[chosen]), self._signs[chosen], self._weights[chosen]
