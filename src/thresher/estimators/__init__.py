@@ -9,7 +9,7 @@ from thresher.estimators.halfspace_cv import HalfspaceClassifierCV
 from thresher.estimators.model import HalfspaceModel
 from thresher.estimators.model_file import load_model, save_model
 from thresher.estimators.noise_rate import estimate_noise_rate
-from thresher.estimators.penalized import PenalizedFit
+from thresher.estimators.penalized_fit import PenalizedFit
 from thresher.estimators.trusted import TrustedClassifier
 
 __all__ = [

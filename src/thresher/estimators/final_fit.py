@@ -13,7 +13,8 @@ from thresher.estimators.disputes import TrainingTable
 from thresher.estimators.evidence import CLEARLY, Evidence, compare_with_chance, improvement
 from thresher.estimators.examples import ALL_ROWS, Columns, Examples, HeldOut, taken
 from thresher.estimators.folds import Fold, renumbered
-from thresher.estimators.penalized import PenalizedFit, choose_penalty, with_short_indices
+from thresher.estimators.penalized import choose_penalty, with_short_indices
+from thresher.estimators.penalized_fit import PenalizedFit
 from thresher.estimators.screening import promising_by_fold, promising_columns
 from thresher.estimators.trust import keep_every_class
 from thresher.validation import FloatArray, Rows, is_sparse

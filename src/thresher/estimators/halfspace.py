@@ -28,7 +28,7 @@ from thresher.estimators.contradictions import NoiseRate
 from thresher.estimators.copies import Copies
 from thresher.estimators.disputes import TrainingTable, settle
 from thresher.estimators.folds import usual_folds
-from thresher.estimators.penalized import PenalizedFit
+from thresher.estimators.penalized_fit import PenalizedFit
 from thresher.estimators.pools import in_memory
 from thresher.estimators.screening import watched_columns
 from thresher.estimators.trust import trust_by_variance, trust_of_rows, warn_of_distrusted_classes

@@ -13,14 +13,15 @@ from sklearn.svm import LinearSVC
 from thresher.estimators.examples import ALL_ROWS, Columns, Examples, HeldOut, Places, Scores, taken
 from thresher.estimators.feature_choice import choose_features
 from thresher.estimators.folds import Fold
+from thresher.estimators.path_average import CLEARLY, FAR, are_worse, factors_of, mean_of
+from thresher.estimators.penalized_fit import PenalizedFit
 from thresher.geometry import hard_threshold
 from thresher.penalty_checker import relative_gap
 from thresher.validation import FloatArray, Rows, is_sparse
 
 INTERCEPT_ENTRY = 10.0  # liblinear penalizes the intercept; this makes it ten times less
 ROUGH, FINE = 1e-3, 1e-5  # tolerances of the solver: to compare fits, and for the chosen one
-FAR_MORE = 10  # columns for each row: then the exact L1 fit is not what predicts best
-CERTIFIED_GAP = 0.01  # relative duality gap up to which a fit counts as certified
+FAR_MORE = 10  # columns for each row: then no single L1 fit is what predicts best
 PATIENCE = 3  # values of C without a smaller error after which a path ends
 SMALLEST_SLOPE = 1e-100  # of the loss: smaller ones are zero but for rounding, or C would overflow
 N_HALVINGS = 3  # of the step of C that crossed the limit of features
@@ -139,48 +140,6 @@ def best_on(path: Sequence[PathFit]) -> int:
 # -- the best fit ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class PenalizedFit:
-    """A linear model that minimizes a penalized loss over trusted rows.
-
-    "L1" is logistic regression with the sum of absolute coefficients as penalty, "L2" a support
-    vector machine (squared hinge loss) with the sum of their squares; the loss is multiplied by C.
-
-    Parameters
-    ----------
-    penalty : "L1" or "L2"
-    C : weight of the loss
-    coef : (d,) coefficients of the scaled columns
-    offset : the intercept
-    held_out : what fits with this penalty and C did on held-out rows
-    gap : how far the objective is above its minimum at most, relative to its value
-    columns : (d,) of the table, to which the coefficients belong
-    """
-
-    penalty: str
-    C: float
-    coef: FloatArray
-    offset: float
-    held_out: HeldOut
-    gap: float = np.inf
-    columns: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
-
-    @property
-    def error(self) -> float:
-        """The trust-weighted error on held-out rows."""
-        return self.held_out.error
-
-    @property
-    def length(self) -> float:
-        """Of the coefficients and the offset as one vector; 1 if all are zero."""
-        return float(np.hypot(np.linalg.norm(self.coef), self.offset)) or 1.0
-
-    @property
-    def is_certified(self) -> bool:
-        """Whether the objective is proven to be within 1% of its minimum."""
-        return self.gap <= CERTIFIED_GAP
-
-
 def best_penalized(examples: Examples, limit: int | None = None) -> PenalizedFit:
     """The fit with the penalty that `choose_penalty` finds, with its duality gap.
 
@@ -217,7 +176,10 @@ def choose_penalty(examples: Examples, limit: int | None = None) -> "ChosenPenal
     sparse = first.best(grid)
     dense = _Path("L2", l2_support_vectors, examples)
     if limit is None or limit >= rows.shape[1]:
-        return min(sparse, dense.best(L2_RANGE), key=lambda point: point.error)
+        both = [sparse, dense.best(L2_RANGE)]
+        if first.averages:  # a constant must be better than either
+            both = [point for point in both if not point.is_constant] or both
+        return min(both, key=lambda point: point.error)
     with_features = float(grid[len(grid) // 2]) if sparse.is_constant else sparse.C
     choices = [first.features(with_features), _one_after_the_other(examples, limit)]
     limited = [replace(dense, columns=columns).best(L2_RANGE) for columns in choices]
@@ -252,17 +214,27 @@ def _first(limit: int, may_use: NDArray[np.intp] | None) -> NDArray[np.intp]:
 
 @dataclass(frozen=True, eq=False)
 class ChosenPenalty:
-    """A penalty and a value of C, and what fits with it did on held-out rows."""
+    """A penalty and a value of C, and what fits with it did on held-out rows.
+
+    `models` are those fits, by the number of the fold. An average of fits with different C has the
+    factor of each of them in `factors`, and the C of the best one.
+    """
 
     path: "_Path"
     C: float
     held_out: HeldOut
-    is_converged: bool = True
+    models: dict[int, Any] = field(default_factory=dict)
+    factors: dict[float, float] = field(default_factory=dict)
     is_constant: bool = False
 
     @property
     def error(self) -> float:
         return self.held_out.error
+
+    @property
+    def is_converged(self) -> bool:
+        """Whether every fit is."""
+        return all(int(np.max(model.n_iter_)) < model.max_iter for model in self.models.values())
 
     @property
     def columns(self) -> NDArray[np.intp] | None:
@@ -280,10 +252,11 @@ class ChosenPenalty:
         features, C is lowered further.
         """
         path = replace(self.path, examples=everyone, columns={}, used={})
-        C = self.C * float(self.path.examples.weights.sum() / everyone.weights.sum())
+        fewer = float(self.path.examples.weights.sum() / everyone.weights.sum())
+        C, factors = self.C * fewer, {C * fewer: factor for C, factor in self.factors.items()}
         while not self.is_constant and path.has_too_many_features(C):
             C *= SMALLER
-        return path.fitted(replace(self, path=path, C=C))
+        return path.fitted(replace(self, path=path, C=C, factors=factors))
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,10 +284,8 @@ class _Path:
 
     def _remember(self, C: float, number: int, coef: FloatArray) -> None:
         if self.limit is not None:
-            most, may_use = (
-                np.flatnonzero(hard_threshold(coef, self.limit)),
-                self.columns_of(number),
-            )
+            may_use = self.columns_of(number)
+            most = np.flatnonzero(hard_threshold(coef, self.limit))
             own = most if may_use is None else may_use[most]
             self.used[C, number] = own if own.size else _first(self.limit, may_use)
 
@@ -335,9 +306,44 @@ class _Path:
         return self.examples.fit(model, train, self.columns_of(number))
 
     def best(self, grid: FloatArray) -> ChosenPenalty:
-        """The C with the least error on held-out rows."""
-        path = walk_path(self.constant(float(grid[0]) / 4), grid.tolist(), self._point)
+        """The C with the least error on held-out rows, or an average of several."""
+        constant = self.constant(float(grid[0]) / 4)
+        if self.averages:
+            return self._average(constant, grid)
+        path = walk_path(constant, grid.tolist(), self._point)
         return path[best_on(path)]
+
+    @property
+    def averages(self) -> bool:
+        """Whether too few rows tell which of the L1 fits without a limit is best."""
+        (n_rows, n_columns), own = self.examples.rows.shape, self.columns_of(ALL_ROWS)
+        n_columns = n_columns if own is None else own.size
+        return self.penalty == "L1" and self.limit is None and n_columns > FAR_MORE * n_rows
+
+    def _average(self, constant: ChosenPenalty, grid: FloatArray) -> ChosenPenalty:
+        """The fits on the path, each with a share by its error (see `path_average`).
+
+        The constant only if all of them are clearly worse.
+        """
+        n_rows, path = self.examples.signs.size, list[ChosenPenalty]()
+        for C in grid.tolist():
+            point = self._point(C)
+            assert point is not None  # there is no limit of features
+            path.append(point)
+            if not point.is_converged or are_worse(path[-PATIENCE:], path, n_rows, FAR):
+                break
+        if are_worse(path, [constant], n_rows, CLEARLY):
+            return constant
+        best = path[best_on(path)]
+        factors = factors_of(path, best, n_rows)
+        if not factors:  # no fit has a score but zero
+            return best
+
+        def scores(fold: Fold) -> Scores:
+            models = {point.C: point.models[fold.number] for point in path}
+            return self._scores(fold, *mean_of(models, factors))
+
+        return replace(best, held_out=self.examples.held_out(scores), factors=factors)
 
     def constant(self, C: float) -> ChosenPenalty:
         """An infinite penalty: the class with the larger weight."""
@@ -362,45 +368,50 @@ class _Path:
         """This C on held-out rows; None if a fit to all rows has too many features."""
         if self.has_too_many_features(C):
             return None
-        models: list[Any] = []
-        held_out = self.examples.held_out(lambda fold: self._scores(C, fold, models))
-        is_converged = all(int(np.max(model.n_iter_)) < model.max_iter for model in models)
-        return ChosenPenalty(self, C, held_out, is_converged)
+        models: dict[int, Any] = {}
 
-    def _scores(self, C: float, fold: Fold, models: list[Any]) -> Scores:
-        model = self._fit(C, fold.number, fold.train)
-        models.append(model)
-        self._remember(C, fold.number, model.coef_[0])
+        def scores(fold: Fold) -> Scores:
+            model = models[fold.number] = self._fit(C, fold.number, fold.train)
+            self._remember(C, fold.number, model.coef_[0])
+            return self._scores(fold, model.coef_, model.intercept_)
+
+        return ChosenPenalty(self, C, self.examples.held_out(scores), models)
+
+    def _scores(self, fold: Fold, coef: FloatArray, offset: Any) -> Scores:
         columns = self.columns_of(fold.number)
-        # As model.decision_function, whose checks take longer than the product.
-        return lambda rows: np.ravel(taken(rows, columns) @ model.coef_.T + model.intercept_)
+        # As a model's decision_function, whose checks take longer than the product.
+        return lambda rows: np.ravel(taken(rows, columns) @ coef.T + offset)
 
     def fitted(self, point: ChosenPenalty) -> PenalizedFit:
-        """The fit to all rows, to a finer tolerance than on the path, with its duality gap.
+        """The fit to all rows, with its duality gap; or the average of such fits, without one.
 
-        Not to few rows of very many columns without a limit: there a solver that stops early
-        spreads the coefficients over columns that tell the same, and predicts better.
+        A single fit has a finer tolerance than those on the path.
         """
-        n_features = self.examples.rows.shape[1]
         if point.is_constant:
-            mean = self._mean_sign(slice(None))
-            return PenalizedFit(self.penalty, point.C, np.zeros(n_features), mean, point.held_out)
-        columns = self.columns_of(ALL_ROWS)
-        rows = taken(self.examples.rows, columns)
-        is_wide = self.limit is None and rows.shape[1] > FAR_MORE * rows.shape[0]
-        model = self._fit(point.C, tolerance=ROUGH if is_wide and self.penalty == "L1" else FINE)
+            zeros, mean = np.zeros(self.examples.rows.shape[1]), self._mean_sign(slice(None))
+            return PenalizedFit(self.penalty, point.C, zeros, mean, point.held_out)
+        if point.factors:
+            models = {C: self._fit(C) for C in point.factors}
+            fit = self._as_fit(point, *mean_of(models, point.factors))
+            return replace(fit, n_averaged=len(models))
+        model = self._fit(point.C, tolerance=FINE)
         if self.limit is not None and np.count_nonzero(model.coef_) > self.limit:
             model = self._fit(point.C)
-        coef, offset = np.zeros(n_features), float(np.ravel(model.intercept_)[0])
-        coef[slice(None) if columns is None else columns] = model.coef_[0]
+        fit = self._as_fit(point, model.coef_, model.intercept_)
         gap = relative_gap(
-            rows,
+            taken(self.examples.rows, self.columns_of(ALL_ROWS)),
             self.examples.signs,
             self.examples.weights,
             penalty=self.penalty,
             C=point.C,
             coef=model.coef_[0],
-            offset=offset,
+            offset=fit.offset,
             intercept_entry=INTERCEPT_ENTRY if self.examples.with_intercept else 0.0,
         )
-        return PenalizedFit(self.penalty, point.C, coef, offset, point.held_out, gap)
+        return replace(fit, gap=gap)
+
+    def _as_fit(self, point: ChosenPenalty, own: FloatArray, intercept: Any) -> PenalizedFit:
+        columns, coef = self.columns_of(ALL_ROWS), np.zeros(self.examples.rows.shape[1])
+        coef[slice(None) if columns is None else columns] = own[0]
+        offset = float(np.ravel(intercept)[0])
+        return PenalizedFit(self.penalty, point.C, coef, offset, point.held_out)
