@@ -194,6 +194,13 @@ def error_on_a_widely_spread_class(final_fit: str) -> float:
     return 1 - model.score(rows, labels)
 
 
+def n_fits_in_a_wide_model(final_fit: str) -> int:
+    """How many fits the final model of 40 rows and 410 columns averages."""
+    rows = np.random.default_rng(0).standard_normal((40, 410))
+    fit = quick(rows, rows[:, 0] > 0, sparsity="auto", final_fit=final_fit).penalized_fit_
+    return 1 if fit is None else fit.n_averaged
+
+
 def radius_after_a_miss(schedule: PracticalSchedule) -> float:
     """The radius of the phase after one whose fresh labels were all wrong."""
     first = schedule.next_phase(TASK, ())
@@ -389,6 +396,7 @@ SWITCHED: dict[tuple[str, str], Callable[[], tuple[object, object]]] = {
     ),
     ("final_fit", "judge"): lambda: tuple(map(trust_of_clean_rows, ("auto", "hinge"))),
     ("final_fit", "helps"): lambda: tuple(map(error_on_a_widely_spread_class, ("auto", "hinge"))),
+    ("final_fit", "factors_of"): lambda: tuple(map(n_fits_in_a_wide_model, ("penalized", "hinge"))),
     ("use", "Questioner"): lambda: tuple(
         map(size_of_second_question, (ActiveClassifier, ActiveLearner))
     ),

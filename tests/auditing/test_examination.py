@@ -97,6 +97,18 @@ def test_the_gap_of_a_penalized_fit_is_rounded_up():
     assert "within 0.01% of its minimum" in said
 
 
+def test_a_report_says_what_kind_of_penalized_fit_it_is():
+    rows = np.random.default_rng(0).standard_normal((80, 4))
+    labels = np.where(rows[:, 0] > 0, "yes", "no")
+    findings = examine_quickly(LabeledTable(rows, labels, list("abcd"), np.arange(80), "answer"))
+    fit = fit_of(rows, labels)
+    findings.classifier.penalized_fit_ = replace(fit, gap=np.inf, n_averaged=7)
+    said = contents.final_model(findings)
+    assert "the average of 7 fits of" in said and "not certified" in said
+    findings.classifier.penalized_fit_ = replace(fit, coef=np.zeros(4), gap=np.inf)
+    assert "always predicts the same class" in contents.final_model(findings)
+
+
 def fit_of(rows, labels):
     model = HalfspaceClassifier(2, final_fit="penalized", schedule=QUICK, random_state=0)
     return model.fit(rows, labels).penalized_fit_

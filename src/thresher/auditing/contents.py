@@ -324,10 +324,20 @@ def final_model(findings: Findings) -> str:
     fit = findings.classifier.penalized_fit_
     if fit is None:
         return "The final model is the last halfspace of Algorithm 1."
+    if not fit.coef.any():
+        return (
+            "The final model always predicts the same class: no fit predicts held-out rows better."
+        )
     kind = "logistic regression" if fit.penalty == "L1" else "a support vector machine"
-    certified = "" if fit.is_certified else " It is not certified: the solver stopped early."
+    kind = f"{kind} with an {fit.penalty} penalty"
     rows = "trusted rows" if findings.counts_by_trust else _all_rows(findings)
-    return f"The final model is {kind} with an {fit.penalty} penalty, on {rows}.{certified}"
+    if fit.n_averaged > 1:
+        why = "no penalty is clearly the best one, so it is not certified"
+        return (
+            f"The final model is the average of {fit.n_averaged} fits of {kind}, on {rows}: {why}."
+        )
+    certified = "" if fit.is_certified else " It is not certified: the solver stopped early."
+    return f"The final model is {kind}, on {rows}.{certified}"
 
 
 def _about_the_model(findings: Findings) -> list[str]:

@@ -105,7 +105,8 @@ class HalfspaceClassifier(FittedHalfspace):
         `final_fit="hinge"`; 0 for rows of no weight, and for rows that an equal row with the other
         label and more trust contradicts
     final_fit_ : "hinge" or "penalized", the final model
-    penalized_fit_ : the `PenalizedFit`, with its duality gap, if that is the final model; else None
+    penalized_fit_ : the `PenalizedFit` if that is the final model, with its duality gap unless it
+        is an average of several; else None
     evidence_ : the `Evidence`, with a sentence on what stands out; None if `final_fit="hinge"`
     probability_slope_ : the log odds of the second class are this times `decision_function`
     columns_ : indices of the columns that the phases looked at, and that their certificates are

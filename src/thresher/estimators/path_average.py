@@ -25,6 +25,8 @@ def are_worse(points: Sequence[Any], path: Sequence[Any], n_rows: int, by: float
 def factors_of(path: Sequence[Any], best: Any, n_rows: int) -> dict[float, float]:
     """The factor of the fit with each C in an average with scores as large as those of the best.
 
+    Departure: Algorithm 1 ends with one halfspace.
+
     Parameters
     ----------
     path : points with `C`, `held_out` and its `error`
