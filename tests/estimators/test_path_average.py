@@ -11,8 +11,16 @@ import scipy.sparse as sp
 
 from thresher import HalfspaceClassifier
 from thresher.estimators.examples import Examples, HeldOut
-from thresher.estimators.folds import usual_folds
-from thresher.estimators.path_average import CLEARLY, FAR, are_worse, factors_of, mean_of
+from thresher.estimators.folds import Fold, usual_folds
+from thresher.estimators.path_average import (
+    CLEARLY,
+    FAR,
+    Linear,
+    are_worse,
+    factors_of,
+    linear,
+    mean_of,
+)
 from thresher.estimators.penalized import FAR_MORE, _Path, best_penalized, l1_logistic
 
 N_ROWS = 100
@@ -22,14 +30,17 @@ N_ROWS = 100
 class Point:
     C: float
     held_out: HeldOut
+    models: dict[int, Linear]
 
     @property
     def error(self) -> float:
         return self.held_out.error
 
 
-def point(C: float, error: float, size: float = 1.0) -> Point:
-    return Point(C, HeldOut((error,), np.zeros(2, dtype=bool), np.array([size, -size, np.nan])))
+def point(C: float, error: float, size: float = 1.0, coef: float = 1.0) -> Point:
+    scores = np.array([size, -size, np.nan])
+    models = {1: (sp.csr_array([[1.0]]), np.zeros(1)), 2: (sp.csr_array([[coef]]), np.zeros(1))}
+    return Point(C, HeldOut((error,), np.zeros(2, dtype=bool), scores), models)
 
 
 def examples(n_rows: int, n_columns: int, noise: float = 0.5, **changes: Any) -> Examples:
@@ -43,6 +54,7 @@ def examples(n_rows: int, n_columns: int, noise: float = 0.5, **changes: Any) ->
 
 
 FEW = examples(40, 40 * FAR_MORE + 1)
+GRID = np.logspace(-1, 1, 5)
 
 
 # -- shares ----------------------------------------------------------------------------------
@@ -73,6 +85,11 @@ def test_large_scores_do_not_decide_alone() -> None:
     assert factors[1.0] == pytest.approx(0.5)  # as large as those of the best
 
 
+def test_a_fit_that_is_a_constant_in_some_fold_has_no_share() -> None:
+    path = [point(1.0, 0.2, size=1e-6, coef=0.0), point(2.0, 0.2)]
+    assert list(factors_of(path, path[0], N_ROWS)) == [2.0]
+
+
 def test_no_error_at_all_still_leaves_a_share_for_one_error() -> None:
     path = [point(1.0, 0.0), point(2.0, 1 / N_ROWS)]
     factors = factors_of(path, path[0], N_ROWS)
@@ -84,12 +101,12 @@ def test_no_error_at_all_still_leaves_a_share_for_one_error() -> None:
 
 def test_few_rows_of_many_columns_get_an_average_of_the_fits_to_all_rows() -> None:
     path = _Path("L1", l1_logistic, FEW)
-    chosen = path.best(np.logspace(-1, 1, 5))
+    chosen = path.best(GRID)
     fit = chosen.fitted()
     assert fit.n_averaged == len(chosen.factors) > 1
     assert fit.C in chosen.factors
     assert not fit.is_certified
-    models = {C: path._fit(C) for C in chosen.factors}
+    models = {C: linear(path._fit(C)) for C in chosen.factors}
     coef, intercept = mean_of(models, chosen.factors)
     np.testing.assert_allclose(fit.coef, coef[0])
     assert fit.offset == pytest.approx(float(intercept[0]))
@@ -97,9 +114,10 @@ def test_few_rows_of_many_columns_get_an_average_of_the_fits_to_all_rows() -> No
 
 def test_the_scores_of_held_out_rows_are_those_of_the_averages_to_the_other_folds() -> None:
     path = _Path("L1", l1_logistic, FEW)
-    chosen = path.best(np.logspace(-1, 1, 5))
+    chosen = path.best(GRID)
     fold = FEW.folds[1]
-    models = {C: path._fit(C, fold.number, fold.train) for C in chosen.factors}
+    fits = {C: path._fit(C, fold.number, fold.train) for C in chosen.factors}
+    models = {C: linear(fit) for C, fit in fits.items()}
     coef, intercept = mean_of(models, chosen.factors)
     expected = FEW.rows[fold.test] @ coef[0] + intercept
     np.testing.assert_allclose(chosen.held_out.scores[fold.test], expected)
@@ -114,18 +132,49 @@ def test_other_fits_are_not_averages(n_columns: int, limit: int | None) -> None:
 
 
 def test_sparse_rows_get_the_average_of_dense_ones() -> None:
-    dense = _Path("L1", l1_logistic, FEW).best(np.logspace(-1, 1, 5)).fitted()
+    dense = _Path("L1", l1_logistic, FEW).best(GRID).fitted()
     thin = replace(FEW, rows=sp.csr_array(FEW.rows))
-    sparse = _Path("L1", l1_logistic, thin).best(np.logspace(-1, 1, 5)).fitted()
+    sparse = _Path("L1", l1_logistic, thin).best(GRID).fitted()
     assert sparse.n_averaged == dense.n_averaged
     np.testing.assert_allclose(sparse.coef, dense.coef, atol=1e-6)
 
 
 def test_more_rows_get_an_average_with_as_much_of_each_fit() -> None:
-    chosen = _Path("L1", l1_logistic, FEW).best(np.logspace(-1, 1, 5))
+    chosen = _Path("L1", l1_logistic, FEW).best(GRID)
     rows, signs = np.vstack([FEW.rows, FEW.rows]), np.tile(FEW.signs, 2)
     twice = replace(FEW, rows=rows, signs=signs, weights=np.ones(80), judge=np.ones(80))
     np.testing.assert_allclose(chosen.fitted_to(twice).coef, chosen.fitted().coef, atol=0.02)
+
+
+def test_equal_rows_count_as_one() -> None:
+    rows, signs, everyone = np.repeat(FEW.rows, 2, axis=0), np.repeat(FEW.signs, 2), np.ones(80)
+    folds = [
+        Fold(f.number, *(np.sort(np.append(2 * part, 2 * part + 1)) for part in f[1:]))
+        for f in FEW.folds
+    ]
+    groups = np.repeat(np.arange(40), 2)
+    twice = Examples(rows, signs, everyone, everyone, folds, groups=groups)
+    path = _Path("L1", l1_logistic, twice)
+    assert path.best(GRID).factors == pytest.approx(expected_factors(path, n_rows=40))
+    assert not _Path("L1", l1_logistic, replace(twice, groups=None)).averages
+
+
+def test_only_rows_that_are_held_out_count() -> None:
+    fewer = [Fold(f.number, f.train, f.test[::2]) for f in FEW.folds]
+    path = _Path("L1", l1_logistic, replace(FEW, folds=fewer))
+    n_held_out = sum(fold.test.size for fold in fewer)
+    assert path.best(GRID).factors == pytest.approx(expected_factors(path, n_held_out))
+
+
+def expected_factors(path: _Path, n_rows: int) -> dict[float, float]:
+    points: list[Any] = [path._point(C) for C in GRID]
+    return factors_of(points, min(points, key=lambda point: point.error), n_rows)
+
+
+def test_fits_that_are_not_averaged_are_not_kept() -> None:
+    plain = _Path("L1", l1_logistic, examples(40, 40)).best(np.ones(1))
+    assert plain.models == {}
+    assert _Path("L1", l1_logistic, FEW).best(np.ones(1)).models == {}
 
 
 # -- constants -------------------------------------------------------------------------------

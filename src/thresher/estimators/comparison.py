@@ -49,6 +49,7 @@ class Comparison:
     ) -> None:
         self._make, self._choices, self._rate_left = make, choices, table.noise_rate_left
         self._rows, self._labels = table.rows, table.labels
+        self._groups = None if table.copies is None else table.copies.groups
         self._with_halfspaces = final_fit != "penalized"
         self._errors: dict[tuple[Choice, str], Sequence[float]] = {}
         self._scores: dict[Choice, FloatArray] = {}  # of halfspaces, for held-out rows
@@ -166,7 +167,8 @@ class Comparison:
         return self._make(sparsity, self._rate_left(noise_rate))
 
     def _penalized_fits(self, fitted: Any) -> PenalizedFits:
-        return PenalizedFits(fitted, self._rows, self._labels, self._folds, self._seen)
+        table = self._rows, self._labels, self._folds
+        return PenalizedFits(fitted, *table, self._seen, self._groups)
 
     def _penalized_fit(self, choice: Choice) -> PenalizedChoice:
         if choice not in self._penalized:

@@ -35,6 +35,7 @@ class Examples:
     seed : of the solver
     costs : (n,) of the class of each row, which multiply both weights; ones if None
     columns : that the fit to each fold, and to all rows, may use; all if it is not named
+    groups : (n,) a number for each set of equal rows; None: all differ
     """
 
     rows: Rows
@@ -46,6 +47,12 @@ class Examples:
     seed: int = 0
     costs: FloatArray | None = None
     columns: Columns = field(default_factory=dict)
+    groups: NDArray[np.intp] | None = None
+
+    def n_distinct(self, chosen: Places | NDArray[np.bool_] = slice(None)) -> int:
+        """The number of these rows; equal ones count as one."""
+        numbers = np.arange(self.signs.size) if self.groups is None else self.groups
+        return int(np.unique(numbers[chosen]).size)
 
     def fit(
         self, model: Any, train: Places = slice(None), columns: NDArray[np.intp] | None = None

@@ -71,6 +71,7 @@ class PenalizedFits:
     rows, labels : the table that it was fitted to
     folds : to compare fits on
     seen : positions of the rows that fits are compared on; the folds have no others
+    groups : (n,) a number for each set of equal rows; None: all differ
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class PenalizedFits:
         labels: Any,
         folds: Sequence[Fold],
         seen: NDArray[np.intp] | None = None,
+        groups: NDArray[np.intp] | None = None,
     ) -> None:
         self._settings = replace(Settings.of(fitted), noise_rate=fitted.noise_rate_)
         self._rows = rows
@@ -88,6 +90,7 @@ class PenalizedFits:
         given = self._settings.class_weight
         self._costs = np.ones(len(labels)) if given is None else class_weights(given, labels)
         self._seen = np.arange(len(labels)) if seen is None else seen
+        self._groups = groups
         self._folds = renumbered(folds, self._seen)
         useful = self._useful_columns(folds)
         self._columns = np.unique(np.concatenate([*useful.values()]))
@@ -159,6 +162,7 @@ class PenalizedFits:
             with_intercept=self._settings.fit_intercept,
             seed=self._settings.seed,
             columns=self._may_use,
+            groups=None if self._groups is None else self._groups[places],
         )
 
     def judge(self, table: TrainingTable) -> Judgment:
@@ -179,7 +183,7 @@ class PenalizedFits:
                 trusted.held_out.wrong[self._seen],
                 self._signs[self._seen],
                 judge[self._seen],
-                None if table.copies is None else table.copies.groups[self._seen],
+                None if self._groups is None else self._groups[self._seen],
             )
             for judge in (trust, self._hardly_planted(trust))
         )

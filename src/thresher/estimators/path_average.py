@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from thresher.estimators.examples import HeldOut
 from thresher.validation import FloatArray
 
-CLEARLY = 1.0  # standard errors by which a fit must be worse than a constant to be none
-FAR = 3.0  # standard errors above the least error: such a fit has no share
+Linear = tuple[Any, FloatArray]  # coefficients, sparse, and the intercept
+CLEARLY = 1.0  # standard errors: if all fits are so much worse than a constant, that is the model
+FAR = 3.0  # standard errors: a fit so much worse than the best one has no share
 
 
 def are_worse(points: Sequence[Any], path: Sequence[Any], n_rows: int, by: float) -> bool:
@@ -29,24 +30,33 @@ def factors_of(path: Sequence[Any], best: Any, n_rows: int) -> dict[float, float
 
     Parameters
     ----------
-    path : points with `C`, `held_out` and its `error`
+    path : points with `C`, `held_out`, its `error`, and the `models` of the folds. A point has no
+        share if it is far worse than the best, or a constant in some fold
     best : the point with the least error
-    n_rows : that were held out
+    n_rows : that were held out; equal ones count as one
     """
     shares = {}
     for point in path:
-        excess, size = _excess(point, path, n_rows), _size(point.held_out)
-        if size > 0 and excess <= FAR:
+        excess, size = _excess(point, path, n_rows), _usual_score(point)
+        is_constant = size == 0 or not all(coef.nnz for coef, _ in point.models.values())
+        if excess <= FAR and not is_constant:
             shares[point.C] = np.exp(-excess), size
     total = sum(share for share, _ in shares.values())
-    usual = _size(best.held_out) or 1.0
+    usual = _usual_score(best) or 1.0
     return {C: float(share / total * usual / size) for C, (share, size) in shares.items()}
 
 
-def mean_of(models: dict[float, Any], factors: dict[float, float]) -> tuple[FloatArray, FloatArray]:
-    """The coefficients and the intercept of models by their C, times their factors, added."""
-    coef = sum(factor * models[C].coef_ for C, factor in factors.items())
-    intercept = sum(factor * np.ravel(models[C].intercept_) for C, factor in factors.items())
+def linear(model: Any) -> Linear:
+    """The coefficients and the intercept of a fitted model, in little memory."""
+    return sp.csr_array(model.coef_), np.ravel(model.intercept_)
+
+
+def mean_of(
+    models: dict[float, Linear], factors: dict[float, float]
+) -> tuple[FloatArray, FloatArray]:
+    """The sum of the coefficients (1, d), and of the intercepts, of models times their factors."""
+    coef = sum(factor * models[C][0].toarray() for C, factor in factors.items())
+    intercept = sum(factor * models[C][1] for C, factor in factors.items())
     return np.asarray(coef), np.asarray(intercept)
 
 
@@ -57,6 +67,6 @@ def _excess(point: Any, path: Sequence[Any], n_rows: int) -> float:
     return float((point.error - least) / np.sqrt(share * (1 - share) / n_rows))
 
 
-def _size(held_out: HeldOut) -> float:
-    """Of a usual score."""
-    return float(np.nanmean(np.abs(held_out.scores)))
+def _usual_score(point: Any) -> float:
+    """The mean size of the scores of held-out rows."""
+    return float(np.nanmean(np.abs(point.held_out.scores)))

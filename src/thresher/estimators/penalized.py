@@ -13,7 +13,15 @@ from sklearn.svm import LinearSVC
 from thresher.estimators.examples import ALL_ROWS, Columns, Examples, HeldOut, Places, Scores, taken
 from thresher.estimators.feature_choice import choose_features
 from thresher.estimators.folds import Fold
-from thresher.estimators.path_average import CLEARLY, FAR, are_worse, factors_of, mean_of
+from thresher.estimators.path_average import (
+    CLEARLY,
+    FAR,
+    Linear,
+    are_worse,
+    factors_of,
+    linear,
+    mean_of,
+)
 from thresher.estimators.penalized_fit import PenalizedFit
 from thresher.geometry import hard_threshold
 from thresher.penalty_checker import relative_gap
@@ -216,25 +224,21 @@ def _first(limit: int, may_use: NDArray[np.intp] | None) -> NDArray[np.intp]:
 class ChosenPenalty:
     """A penalty and a value of C, and what fits with it did on held-out rows.
 
-    `models` are those fits, by the number of the fold. An average of fits with different C has the
-    factor of each of them in `factors`, and the C of the best one.
+    An average of fits with different C has the factor of each of them in `factors`, and the C of
+    the best one. `models` are the fits to the folds, by number, where they may be averaged.
     """
 
     path: "_Path"
     C: float
     held_out: HeldOut
-    models: dict[int, Any] = field(default_factory=dict)
-    factors: dict[float, float] = field(default_factory=dict)
+    is_converged: bool = True
     is_constant: bool = False
+    models: dict[int, Linear] = field(default_factory=dict)
+    factors: dict[float, float] = field(default_factory=dict)
 
     @property
     def error(self) -> float:
         return self.held_out.error
-
-    @property
-    def is_converged(self) -> bool:
-        """Whether every fit is."""
-        return all(int(np.max(model.n_iter_)) < model.max_iter for model in self.models.values())
 
     @property
     def columns(self) -> NDArray[np.intp] | None:
@@ -316,16 +320,18 @@ class _Path:
     @property
     def averages(self) -> bool:
         """Whether too few rows tell which of the L1 fits without a limit is best."""
-        (n_rows, n_columns), own = self.examples.rows.shape, self.columns_of(ALL_ROWS)
-        n_columns = n_columns if own is None else own.size
-        return self.penalty == "L1" and self.limit is None and n_columns > FAR_MORE * n_rows
+        own = self.columns_of(ALL_ROWS)
+        n_columns = self.examples.rows.shape[1] if own is None else own.size
+        is_free = self.penalty == "L1" and self.limit is None
+        return is_free and n_columns > FAR_MORE * self.examples.n_distinct()
 
     def _average(self, constant: ChosenPenalty, grid: FloatArray) -> ChosenPenalty:
         """The fits on the path, each with a share by its error (see `path_average`).
 
         The constant only if all of them are clearly worse.
         """
-        n_rows, path = self.examples.signs.size, list[ChosenPenalty]()
+        n_rows = self.examples.n_distinct(np.isfinite(constant.held_out.scores))
+        path: list[ChosenPenalty] = []
         for C in grid.tolist():
             point = self._point(C)
             assert point is not None  # there is no limit of features
@@ -336,14 +342,15 @@ class _Path:
             return constant
         best = path[best_on(path)]
         factors = factors_of(path, best, n_rows)
-        if not factors:  # no fit has a score but zero
+        if not factors:  # every fit has a fold in which it is a constant
             return best
 
         def scores(fold: Fold) -> Scores:
             models = {point.C: point.models[fold.number] for point in path}
             return self._scores(fold, *mean_of(models, factors))
 
-        return replace(best, held_out=self.examples.held_out(scores), factors=factors)
+        held_out = self.examples.held_out(scores)
+        return replace(best, held_out=held_out, factors=factors, models={})
 
     def constant(self, C: float) -> ChosenPenalty:
         """An infinite penalty: the class with the larger weight."""
@@ -368,14 +375,19 @@ class _Path:
         """This C on held-out rows; None if a fit to all rows has too many features."""
         if self.has_too_many_features(C):
             return None
-        models: dict[int, Any] = {}
+        models: dict[int, Linear] = {}
+        converged = []
 
         def scores(fold: Fold) -> Scores:
-            model = models[fold.number] = self._fit(C, fold.number, fold.train)
+            model = self._fit(C, fold.number, fold.train)
             self._remember(C, fold.number, model.coef_[0])
+            converged.append(int(np.max(model.n_iter_)) < model.max_iter)
+            if self.averages:
+                models[fold.number] = linear(model)
             return self._scores(fold, model.coef_, model.intercept_)
 
-        return ChosenPenalty(self, C, self.examples.held_out(scores), models)
+        held_out = self.examples.held_out(scores)
+        return ChosenPenalty(self, C, held_out, all(converged), models=models)
 
     def _scores(self, fold: Fold, coef: FloatArray, offset: Any) -> Scores:
         columns = self.columns_of(fold.number)
@@ -391,7 +403,7 @@ class _Path:
             zeros, mean = np.zeros(self.examples.rows.shape[1]), self._mean_sign(slice(None))
             return PenalizedFit(self.penalty, point.C, zeros, mean, point.held_out)
         if point.factors:
-            models = {C: self._fit(C) for C in point.factors}
+            models = {C: linear(self._fit(C)) for C in point.factors}
             fit = self._as_fit(point, *mean_of(models, point.factors))
             return replace(fit, n_averaged=len(models))
         model = self._fit(point.C, tolerance=FINE)
