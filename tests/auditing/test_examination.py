@@ -104,9 +104,10 @@ def test_a_report_says_what_kind_of_penalized_fit_it_is():
     fit = fit_of(rows, labels)
     findings.classifier.penalized_fit_ = replace(fit, gap=np.inf, n_averaged=7)
     said = contents.final_model(findings)
-    assert "the average of 7 fits of" in said and "not certified" in said
-    findings.classifier.penalized_fit_ = replace(fit, coef=np.zeros(4), gap=np.inf)
-    assert "always predicts the same class" in contents.final_model(findings)
+    assert "an average of 7 fits of" in said and "no certificate" in said
+    constant = replace(fit, coef=np.zeros(4), offset=-1.0, gap=np.inf)
+    findings.classifier.penalized_fit_ = constant
+    assert "predicts no for every row" in contents.final_model(findings)
 
 
 def fit_of(rows, labels):

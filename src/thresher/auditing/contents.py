@@ -325,16 +325,15 @@ def final_model(findings: Findings) -> str:
     if fit is None:
         return "The final model is the last halfspace of Algorithm 1."
     if not fit.coef.any():
-        return (
-            "The final model always predicts the same class: no fit predicts held-out rows better."
-        )
+        only = findings.classifier.classes_[int(fit.offset > 0)]
+        return f"The final model predicts {only} for every row: it uses no feature."
     kind = "logistic regression" if fit.penalty == "L1" else "a support vector machine"
     kind = f"{kind} with an {fit.penalty} penalty"
     rows = "trusted rows" if findings.counts_by_trust else _all_rows(findings)
     if fit.n_averaged > 1:
-        why = "no penalty is clearly the best one, so it is not certified"
         return (
-            f"The final model is the average of {fit.n_averaged} fits of {kind}, on {rows}: {why}."
+            f"The final model is an average of {fit.n_averaged} fits of {kind}, on {rows}: so few "
+            "rows of so many columns hardly tell which of them is best. It has no certificate."
         )
     certified = "" if fit.is_certified else " It is not certified: the solver stopped early."
     return f"The final model is {kind}, on {rows}.{certified}"

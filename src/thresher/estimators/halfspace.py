@@ -53,7 +53,8 @@ class HalfspaceClassifier(FittedHalfspace):
     ----------
     sparsity : int, "auto" or "all", default=10
         Largest number of features in the model. Values above the number of columns mean all. With
-        "auto", halfspaces have up to 40 features, and a penalized fit as many as suit it.
+        "auto", halfspaces have up to 40 features, and a penalized fit as many as suit it: hundreds,
+        if the table has far more columns than rows.
     noise_rate : float or None, default=0.05
         Largest share of planted rows to withstand, below 0.5. None: the upper end of the interval
         that `estimate_noise_rate` finds, at least .02.
@@ -106,7 +107,7 @@ class HalfspaceClassifier(FittedHalfspace):
         label and more trust contradicts
     final_fit_ : "hinge" or "penalized", the final model
     penalized_fit_ : the `PenalizedFit` if that is the final model, with its duality gap unless it
-        is an average of several; else None
+        is an average; else None
     evidence_ : the `Evidence`, with a sentence on what stands out; None if `final_fit="hinge"`
     probability_slope_ : the log odds of the second class are this times `decision_function`
     columns_ : indices of the columns that the phases looked at, and that their certificates are

@@ -1,8 +1,8 @@
 """An average of the fits on a path, where too few rows tell which of them is best.
 
 Each fit has e^-k of the share of the best one, where k is how many standard errors its error is
-above the least. The scores of all fits are put on one scale first: those of weak penalties are
-larger, and would decide alone.
+above the least, and no share if k is more than 3. The scores of all fits are put on one scale
+first: those of weak penalties are larger, and would decide alone.
 """
 
 from collections.abc import Sequence

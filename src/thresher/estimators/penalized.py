@@ -149,7 +149,7 @@ def best_on(path: Sequence[PathFit]) -> int:
 
 
 def best_penalized(examples: Examples, limit: int | None = None) -> PenalizedFit:
-    """The fit with the penalty that `choose_penalty` finds, with its duality gap.
+    """The fit with the penalty that `choose_penalty` finds, with its duality gap if it is one fit.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ class ChosenPenalty:
         return self.path.columns_of(ALL_ROWS)
 
     def fitted(self) -> PenalizedFit:
-        """The fit to all examples, with its duality gap."""
+        """The fit to all examples, with its duality gap; or the average of fits, without one."""
         return self.path.fitted(self)
 
     def fitted_to(self, everyone: Examples) -> PenalizedFit:
@@ -395,9 +395,9 @@ class _Path:
         return lambda rows: np.ravel(taken(rows, columns) @ coef.T + offset)
 
     def fitted(self, point: ChosenPenalty) -> PenalizedFit:
-        """The fit to all rows, with its duality gap; or the average of such fits, without one.
+        """The fit to all rows, or the average of such fits.
 
-        A single fit has a finer tolerance than those on the path.
+        Those of an average have the tolerance of the path, a single one has a finer one.
         """
         if point.is_constant:
             zeros, mean = np.zeros(self.examples.rows.shape[1]), self._mean_sign(slice(None))

@@ -25,9 +25,10 @@ class PenalizedFit:
     coef : (d,) coefficients of the scaled columns
     offset : the intercept
     held_out : what fits with this penalty and C did on held-out rows
-    gap : how far the objective is above its minimum at most, relative to its value
+    gap : how far the objective is above its minimum at most, relative to its value; infinite if
+        nothing is proven, as for an average or a constant
     columns : (d,) of the table, to which the coefficients belong
-    n_averaged : how many fits with different C it is the average of; C is that of the best
+    n_averaged : how many fits with different C it is an average of; then `C` is that of the best
     """
 
     penalty: str
