@@ -131,7 +131,7 @@ def main() -> None:
     parser.add_argument("--data-dir", help=f"folder with {GENES}; without it, simulated tables")
     parser.add_argument("--jobs", type=int, default=1, help="number of processes")
     given = parser.parse_args()
-    print(f"{'error, %':<34}{'average':>9}{'single':>9}{'undefended':>12}", flush=True)
+    print(f"{'error, %':<37}{'average':>9}{'single':>9}{'undefended':>12}", flush=True)
     for kind in kinds(given.data_dir):
         runs = list(product(kind.seeds, kind.cases))
         found = Parallel(n_jobs=given.jobs)(
@@ -139,13 +139,14 @@ def main() -> None:
         )
         errors = 100 * np.array(found).reshape(len(kind.seeds), len(kind.cases), 3)
         for case, means in zip(kind.cases, errors.mean(axis=0)):
-            _show(f"{kind.name}, {case[0]}", means)
+            strength = "" if case[1] is None else f" {case[1]:g}"
+            _show(f"{kind.name}, {case[0]}{strength}", means)
         if len(kind.cases) > 1:
             _show(f"{kind.name}, all", errors.mean(axis=(0, 1)))
 
 
 def _show(name: str, means: FloatArray) -> None:
-    print(f"{name:<34}{means[0]:>9.1f}{means[1]:>9.1f}{means[2]:>12.1f}", flush=True)
+    print(f"{name:<37}{means[0]:>9.1f}{means[1]:>9.1f}{means[2]:>12.1f}", flush=True)
 
 
 if __name__ == "__main__":
