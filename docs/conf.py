@@ -33,6 +33,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "gallery", "**/README.md"]
 templates_path = ["_templates"]
+myst_heading_anchors = 3  # links such as limits.md#wide-tables
 default_role = "py:obj"  # a link where there is something to link to, else code
 nitpicky = False  # backticks also mark things that are not Python objects
 

@@ -58,7 +58,7 @@ class LabelSession:
     Attributes
     ----------
     folder : where the session lies
-    pool : the table: `.columns`, `.n_rows`, `.row(row_id)`
+    pool : the table: with ``.columns``, ``.n_rows`` and ``.row(row_id)``
     messages : what people should know at the start, such as that a line was torn; mostly empty
 
     Examples
