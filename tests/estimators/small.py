@@ -12,6 +12,8 @@ import pytest
 from runs import Table
 from thresher import HalfspaceClassifier, HalfspaceClassifierCV, auditing
 from thresher.errors import ThresherError, UncertifiedPhase
+from thresher.estimators.examples import Examples
+from thresher.estimators.folds import usual_folds
 from thresher.learning import PracticalSchedule
 
 QUICK = PracticalSchedule(radius_per_angle=50.0)  # two phases, whatever the noise
@@ -82,3 +84,13 @@ def outcome(estimator: Any, X: Any, y: Any) -> Any:
     assert np.isfinite(estimator.intercept_).all()
     assert ((estimator.row_weights_ >= 0) & (estimator.row_weights_ <= 1)).all()
     return estimator
+
+
+def examples(n_rows: int = 120, n_columns: int = 12, seed: int = 0, **changes: Any) -> Examples:
+    """Rows whose labels follow three columns, with some noise."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((n_rows, n_columns))
+    signs = np.sign(rows[:, :3].sum(axis=1) + 0.5 * rng.standard_normal(n_rows))
+    everyone = np.ones(n_rows)
+    given = {"rows": rows, "signs": signs, "weights": everyone, "judge": everyone}
+    return Examples(**{**given, "folds": usual_folds(signs, 0), **changes})

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from estimators.small import examples
 from thresher import HalfspaceClassifier
 from thresher.estimators.examples import Examples, HeldOut
 from thresher.estimators.folds import Fold, usual_folds
@@ -41,16 +42,6 @@ def point(C: float, error: float, size: float = 1.0, coef: float = 1.0) -> Point
     scores = np.array([size, -size, np.nan])
     models = {1: (sp.csr_array([[1.0]]), np.zeros(1)), 2: (sp.csr_array([[coef]]), np.zeros(1))}
     return Point(C, HeldOut((error,), np.zeros(2, dtype=bool), scores), models)
-
-
-def examples(n_rows: int, n_columns: int, noise: float = 0.5, **changes: Any) -> Examples:
-    """Rows whose labels follow three columns, with some noise."""
-    rng = np.random.default_rng(0)
-    rows = rng.standard_normal((n_rows, n_columns))
-    signs = np.sign(rows[:, :3].sum(axis=1) + noise * rng.standard_normal(n_rows))
-    everyone = np.ones(n_rows)
-    given = {"rows": rows, "signs": signs, "weights": everyone, "judge": everyone}
-    return Examples(**{**given, "folds": usual_folds(signs, 0), **changes})
 
 
 FEW = examples(40, 40 * FAR_MORE + 1)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from estimators.small import examples
 from thresher.estimators.folds import usual_folds
 from thresher.estimators.penalized import (
     FINE,
@@ -25,17 +26,6 @@ from thresher.estimators.penalized import (
     walk_path,
 )
 from thresher.penalty_checker import relative_gap
-
-
-def examples(n_rows: int = 120, n_columns: int = 12, seed: int = 0, **changes: Any) -> Examples:
-    """Rows whose labels follow three columns, with some noise."""
-    rng = np.random.default_rng(seed)
-    rows = rng.standard_normal((n_rows, n_columns))
-    signs = np.sign(rows[:, :3].sum(axis=1) + 0.5 * rng.standard_normal(n_rows))
-    everyone = np.ones(n_rows)
-    given = {"rows": rows, "signs": signs, "weights": everyone, "judge": everyone}
-    return Examples(**{**given, "folds": usual_folds(signs, 0), **changes})
-
 
 EXAMPLES = examples()
 
