@@ -84,6 +84,7 @@ ax.bar(range(1, len(reads) + 1), reads, color="C0", label="a draw with its rows"
 ax.axhline(scan, color="C1", label="three columns of every row")
 ax.set(xlabel="phase", ylabel="share of the files read", ylim=(0, 1.15))
 ax.legend(loc="lower right")
+plt.show()
 # %%
 # The classifiers fit a uniform sample of a pool, and predict all of it: again by a few columns.
 

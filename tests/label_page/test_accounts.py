@@ -102,9 +102,20 @@ def test_the_owner_cannot_be_revoked(tmp_path: Path) -> None:
         accounts.revoke("owner")
 
 
+ENTRY = '{"name": "ann", "role": "annotator", "token_hash": "\u00e9", "cookie_hashes": []}'
+HASH = f'{{"format": "thresher access 1", "accounts": [{ENTRY}]}}'  # one that is not ASCII
+
+
 @pytest.mark.parametrize(
     "content",
-    ["", "[]", "{}", '{"format": "thresher access 1", "accounts": [{"name": "ann"}]}', "\x00"],
+    [
+        "",
+        "[]",
+        "{}",
+        '{"format": "thresher access 1", "accounts": [{"name": "ann"}]}',
+        "\x00",
+        HASH,
+    ],
 )
 def test_a_damaged_file_is_refused_with_what_to_do(tmp_path: Path, content: str) -> None:
     Path(tmp_path, "access.json").write_text(content, encoding="utf-8")

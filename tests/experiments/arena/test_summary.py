@@ -56,6 +56,11 @@ def test_runs_that_differ_in_the_seed_are_one_cell() -> None:
     assert (cell["error_10"], cell["error_90"]) == pytest.approx((0.02, 0.18))
 
 
+def test_a_damaged_digest_is_shown_as_it_is() -> None:
+    (cell,) = cells_of({**record(), "source": False}, record(seed=1))
+    assert cell["source"].startswith("False ")
+
+
 @pytest.mark.parametrize(
     "other",
     [

@@ -125,7 +125,9 @@ def summarize(runs: pd.DataFrame) -> pd.DataFrame:
         }
     )
     first = runs.drop_duplicates("cell").set_index("cell")
-    numbers[SOURCE] = groups[SOURCE].agg(lambda found: " ".join(sorted(set(found.dropna()))))
+    numbers[SOURCE] = groups[SOURCE].agg(
+        lambda found: " ".join(sorted(set(map(str, found.dropna()))))
+    )
     return first[[*cell_keys(runs), "family", "world", "name"]].join(numbers)
 
 
