@@ -23,11 +23,11 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from benchmarks.harm import UNDEFENDED, cv_error
-from benchmarks.harm_tables import FRACTION, split_of
+from benchmarks.harm_tables import planted, split_of
 from thresher.estimators import penalized
 from thresher.experiments.spec import CLEAN_RATE, NO_ADVERSARY, THRESHER
-from thresher.experiments.table_run import fit_quietly, make_learner, target_of
-from thresher.simulate.poisoning import PoisonedSplit, poisoned_split
+from thresher.experiments.table_run import fit_quietly, make_learner
+from thresher.simulate.poisoning import PoisonedSplit
 from thresher.validation import FloatArray
 
 GENES = "microarray_singh"
@@ -76,16 +76,7 @@ def no_signal(rng: np.random.Generator, n_rows: int) -> tuple[FloatArray, FloatA
 def simulated(make: Callable[..., Any], seed: int, case: Case) -> PoisonedSplit:
     """A table with few rows to learn from, and many to test on."""
     X, y = make(np.random.default_rng(seed), N_ROWS + N_TEST)
-    (attack, strength), first = case, slice(N_ROWS)
-    split = poisoned_split(
-        X[first],
-        y[first],
-        attack=None if attack == NO_ADVERSARY else attack,
-        fraction=FRACTION,
-        strength=strength,
-        seed=seed,
-        target=target_of(attack, FRACTION, seed),
-    )
+    split = planted(X[:N_ROWS], y[:N_ROWS], seed, *case)
     return PoisonedSplit(split.X, split.y, split.is_planted, X[N_ROWS:], y[N_ROWS:])
 
 

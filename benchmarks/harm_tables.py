@@ -90,6 +90,11 @@ def split_of(
     if max_rows is not None:
         rows = np.sort(np.random.default_rng(0).permutation(len(y))[:max_rows])
         X, y = X[rows], y[rows]
+    return planted(X, y, seed, attack, strength)
+
+
+def planted(X: Any, y: Any, seed: int, attack: str, strength: float | None) -> PoisonedSplit:
+    """A split of these rows, one in ten of the training rows planted if there is an attack."""
     return poisoned_split(
         X,
         y,

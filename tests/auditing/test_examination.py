@@ -84,7 +84,8 @@ def test_a_wide_table_says_of_which_columns_it_speaks():
     labels = np.where(rows[:, 0] > 0, "yes", "no")
     wide = examine_quickly(LabeledTable(rows, labels, names, np.arange(60), "answer"))
     (said, *_) = [line for line in contents.proven(wide) if "unit direction" in line]
-    assert " of the 400 most promising columns, the" in said
+    features = "41 features (one more than the model may use, for its intercept)"
+    assert f"{features} of the 400 most promising columns, the" in said
 
 
 def test_the_gap_of_a_penalized_fit_is_rounded_up():

@@ -172,5 +172,5 @@ def _account(name: str, role: str, token_hash: str, cookie_hashes: list[str]) ->
     if not all(isinstance(text, str) for text in (name, token_hash, *cookie_hashes)):
         raise TypeError("names and hashes must be texts")
     if not all(text.isascii() for text in (token_hash, *cookie_hashes)):
-        raise ValueError("hashes must be hexadecimal")
+        raise ValueError("hashes must be ASCII")
     return Account(checked_name(name), role, token_hash, tuple(cookie_hashes))
